@@ -1,0 +1,51 @@
+# `make demo` and `make test` make their own virtual environment; they need Python 3.11 or newer, a C++ compiler and pip.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml CMakeLists.txt $(shell find cpp src -type f -not -name '*.pyc')
+
+# The paper's data sets are optional: they are used when they are there.
+ifneq ($(wildcard ../shared/data/README.md),)
+export PAIRSIFT_DATA ?= $(abspath ../shared/data)
+endif
+# One thread for BLAS: timings and bits must not depend on how many cores a machine has.
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: demo test test-slow lint wheel clean
+
+demo: $(VENV)/.demo
+	$(BIN)/pairsift demo
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: $(VENV)/.test
+	$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/.test $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+wheel: $(VENV)/.venv
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean:
+	rm -rf $(VENV) build dist
+
+$(VENV)/.venv:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	touch $@
+
+$(VENV)/.demo: $(VENV)/.venv $(SOURCES)
+	$(BIN)/python -m pip install --quiet .
+	touch $@
+
+$(VENV)/.test: $(VENV)/.venv $(SOURCES)
+	$(BIN)/python -m pip install --quiet ".[test]"
+	touch $@ $(VENV)/.demo
+
+$(VENV)/.lint: $(VENV)/.venv pyproject.toml
+	$(BIN)/python -m pip install --quiet "ruff>=0.9" "mypy>=1.14"
+	touch $@

@@ -1,0 +1,166 @@
+// Dual coordinate descent for a linear SVM whose terms have each a weight of their own.
+//
+//   primal   min_w  P(w) = 1/2 |w|^2 + sum_k U_k [1 - w . z_k]_+
+//   dual     max_a  D(a) = sum_k a_k - 1/2 |sum_k a_k z_k|^2,   0 <= a_k <= U_k
+//
+// where z_k = s_k x_k is a row of the matrix with its sign, and, with a threshold theta, one more column c_k:
+// w . z_k = s_k (w . x_k) + c_k theta, and theta is regularised like w. Pairs have c = 0, positive points c = -1, negative
+// points c = +1 (the paper's extended vectors).
+//
+// Given: rows x, signs s (or none), c (or none), U, a (a warm start, clipped to the box), a seed for the order of the passes.
+// Returned: a, w = sum a_k z_k, theta, and the certificate P(w) - D(a), which is the sum over k of
+//   U_k [1 - w . z_k]_+ + a_k (w . z_k - 1)  >= 0.
+//
+// Hsieh, Chang, Lin, Keerthi, Sundararajan (ICML 2008), algorithm 3 with its shrinking. What differs: the stopping rule is the
+// relative gap. While a pass runs, the gap is estimated from the margins that are computed anyway; the true one is
+// computed, over all terms, only when the estimate says that it will pass.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "random.hpp"
+#include "rows.hpp"
+
+namespace pairsift {
+
+struct DualOutcome {
+    double primal, dual, gap;  // gap = primal - dual, summed term by term so that it does not cancel
+    std::int64_t passes;
+    bool converged;
+};
+
+template <class Rows>
+class DualDescent {
+public:
+    DualDescent(const Rows& rows, const double* signs, const double* constants, const double* upper, double* alpha,
+                double* w, double* theta)
+        : rows_(rows), signs_(signs), constants_(constants), upper_(upper), alpha_(alpha), w_(w), theta_(theta),
+          n_(rows.n_rows), norm2_(n_), active_(n_) {
+        for (std::int64_t k = 0; k < n_; ++k) norm2_[k] = rows_.norm2(k) + constant(k) * constant(k);
+    }
+
+    DualOutcome solve(double tol, std::int64_t max_passes, std::uint64_t seed) {
+        Random random(seed);
+        restore_w();
+        activate_all();
+        DualOutcome outcome{};
+        double promise = 0.7 * tol;  // the estimate lags behind the true gap: ask a little more of it
+        for (std::int64_t pass = 1; pass <= max_passes && !outcome.converged; ++pass) {
+            const double estimate = run_pass(random);
+            const bool promising = estimate <= promise * (dual_value() + estimate);
+            if (promising || n_active_ == 0 || pass == max_passes) {
+                if (tol < kTight) restore_w();  // thousands of updates have left their rounding in w
+                outcome = certificate(tol);
+                if (promising) promise *= 0.7;
+                if (!outcome.converged) activate_all();
+            }
+            outcome.passes = pass;
+        }
+        if (max_passes < 1) outcome = certificate(tol);
+        return outcome;
+    }
+
+private:
+    static constexpr double kTight = 1e-6;
+
+    double sign(std::int64_t k) const { return signs_ ? signs_[k] : 1.0; }
+    double constant(std::int64_t k) const { return constants_ ? constants_[k] : 0.0; }
+    double margin(std::int64_t k) const { return sign(k) * rows_.dot(k, w_) + constant(k) * *theta_; }
+    double dual_value() const { return alpha_sum_ - 0.5 * w_norm2_; }
+
+    void activate_all() {
+        n_active_ = n_;
+        for (std::int64_t k = 0; k < n_; ++k) active_[k] = k;
+        shrink_above_ = std::numeric_limits<double>::infinity();
+        shrink_below_ = -shrink_above_;
+    }
+
+    // w = sum a_k z_k after clipping a to its box; also |w|^2 and sum a_k.
+    void restore_w() {
+        std::fill(w_, w_ + rows_.n_columns, 0.0);
+        *theta_ = 0;
+        alpha_sum_ = 0;
+        for (std::int64_t k = 0; k < n_; ++k) {
+            alpha_[k] = std::min(std::max(alpha_[k], 0.0), upper_[k]);
+            if (alpha_[k] == 0) continue;
+            rows_.axpy(k, sign(k) * alpha_[k], w_);
+            *theta_ += constant(k) * alpha_[k];
+            alpha_sum_ += alpha_[k];
+        }
+        w_norm2_ = *theta_ * *theta_;
+        for (std::int64_t c = 0; c < rows_.n_columns; ++c) w_norm2_ += w_[c] * w_[c];
+    }
+
+    DualOutcome certificate(double tol) const {
+        double loss = 0, gap = 0;
+        for (std::int64_t k = 0; k < n_; ++k) {
+            const double gradient = margin(k) - 1;
+            const double hinge = upper_[k] * std::max(0.0, -gradient);
+            loss += hinge;
+            gap += hinge + alpha_[k] * gradient;
+        }
+        gap = std::max(gap, 0.0);
+        const double primal = 0.5 * w_norm2_ + loss;
+        return {primal, primal - gap, gap, 0, gap <= tol * primal};
+    }
+
+    // One visit of every active term in random order. Returns the estimated gap.
+    double run_pass(Random& random) {
+        for (std::int64_t t = n_active_ - 1; t > 0; --t) std::swap(active_[t], active_[random.below(t + 1)]);
+        double estimate = 0, highest = -std::numeric_limits<double>::infinity(), lowest = -highest;
+        for (std::int64_t t = 0; t < n_active_;) {
+            const std::int64_t k = active_[t];
+            const double m = margin(k), gradient = m - 1, a = alpha_[k], upper = upper_[k];
+            estimate += upper * std::max(0.0, -gradient) + a * gradient;
+            double projected = gradient;
+            if (a <= 0) {
+                if (gradient > shrink_above_) {
+                    std::swap(active_[t], active_[--n_active_]);
+                    continue;
+                }
+                projected = std::min(gradient, 0.0);
+            } else if (a >= upper) {
+                if (gradient < shrink_below_) {
+                    std::swap(active_[t], active_[--n_active_]);
+                    continue;
+                }
+                projected = std::max(gradient, 0.0);
+            }
+            highest = std::max(highest, projected);
+            lowest = std::min(lowest, projected);
+            if (projected != 0) update(k, m, gradient);
+            ++t;
+        }
+        shrink_above_ = highest > 0 ? highest : std::numeric_limits<double>::infinity();
+        shrink_below_ = lowest < 0 ? lowest : -std::numeric_limits<double>::infinity();
+        return estimate;
+    }
+
+    void update(std::int64_t k, double m, double gradient) {
+        const double old = alpha_[k];
+        // A term without length (two equal rows) has the constant loss 1: its multiplier belongs at the upper bound.
+        const double wanted = norm2_[k] > 0 ? old - gradient / norm2_[k] : upper_[k];
+        const double next = std::min(std::max(wanted, 0.0), upper_[k]);
+        const double step = next - old;
+        if (step == 0) return;
+        alpha_[k] = next;
+        rows_.axpy(k, sign(k) * step, w_);
+        *theta_ += constant(k) * step;
+        alpha_sum_ += step;
+        w_norm2_ += step * (2 * m + step * norm2_[k]);
+    }
+
+    const Rows& rows_;
+    const double *signs_, *constants_, *upper_;
+    double *alpha_, *w_, *theta_;
+    std::int64_t n_, n_active_ = 0;
+    std::vector<double> norm2_;
+    std::vector<std::int64_t> active_;
+    double shrink_above_ = 0, shrink_below_ = 0, alpha_sum_ = 0, w_norm2_ = 0;
+};
+
+}  // namespace pairsift

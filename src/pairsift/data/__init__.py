@@ -1,0 +1,1 @@
+"""Rows come in: from memory, text, tables and the row store."""

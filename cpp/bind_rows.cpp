@@ -1,0 +1,197 @@
+// Rows, the dual solver and the set of chosen pairs.
+#include "bindings.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "differences.hpp"
+#include "dual_descent.hpp"
+#include "pair_set.hpp"
+#include "rows.hpp"
+
+namespace pairsift {
+
+using namespace nb::literals;
+
+namespace {
+
+// What a kernel is given for X. The Python side validates indices once (data/rows.py); kernels trust them.
+template <class Value>
+struct DenseArgument {
+    In2<Value> values;
+    DenseRows<Value> rows() const {
+        return {values.data(), static_cast<std::int64_t>(values.shape(0)), static_cast<std::int64_t>(values.shape(1))};
+    }
+};
+
+template <class Value, class Index>
+struct CsrArgument {
+    In<Value> values;
+    In<Index> columns, starts;
+    std::int64_t n_columns;
+    CsrRows<Value, Index> rows() const {
+        return {values.data(), columns.data(), starts.data(), length(starts) - 1, n_columns,
+                std::min(length(values), length(columns))};
+    }
+};
+
+template <class Argument>
+void bind_row_kernels(nb::class_<Argument>& cls) {
+    cls.def_prop_ro("n_rows", [](const Argument& x) { return x.rows().n_rows; })
+        .def_prop_ro("n_columns", [](const Argument& x) { return x.rows().n_columns; })
+        .def("score_rows",
+             [](const Argument& x, In<std::int64_t> rows, In<double> w, Out<double> scores) {
+                 const auto r = x.rows();
+                 require(length(w) == r.n_columns && length(rows) == length(scores), "score_rows: shapes do not agree");
+                 require_rows(rows, r.n_rows);
+                 nb::gil_scoped_release release;
+                 score_rows(r, rows.data(), length(rows), w.data(), scores.data());
+             },
+             "rows"_a.noconvert(), "w"_a.noconvert(), "scores"_a.noconvert())
+        .def("score_range",
+             [](const Argument& x, std::int64_t start, std::int64_t stop, In<double> w, Out<double> scores) {
+                 const auto r = x.rows();
+                 require(0 <= start && start <= stop && stop <= r.n_rows && length(scores) == stop - start &&
+                             length(w) == r.n_columns,
+                         "score_range: shapes do not agree");
+                 nb::gil_scoped_release release;
+                 score_range(r, start, stop, w.data(), scores.data());
+             },
+             "start"_a, "stop"_a, "w"_a.noconvert(), "scores"_a.noconvert())
+        .def("first_bad_row",
+             [](const Argument& x, In<std::int64_t> rows) {
+                 const auto r = x.rows();
+                 require_rows(rows, r.n_rows);
+                 nb::gil_scoped_release release;
+                 return first_bad_row(r, rows.data(), length(rows));
+             },
+             "rows"_a.noconvert())
+        .def("first_bad_in_range",
+             [](const Argument& x, std::int64_t start, std::int64_t stop) {
+                 const auto r = x.rows();
+                 require(0 <= start && start <= stop && stop <= r.n_rows, "first_bad_in_range: rows are out of range");
+                 nb::gil_scoped_release release;
+                 return first_bad_in_range(r, start, stop);
+             },
+             "start"_a, "stop"_a)
+        .def("add_combination",
+             [](const Argument& x, In<double> a, Out<double> w) {
+                 const auto r = x.rows();
+                 require(length(a) == r.n_rows && length(w) == r.n_columns, "add_combination: shapes do not agree");
+                 nb::gil_scoped_release release;
+                 add_combination(r, a.data(), w.data());
+             },
+             "a"_a.noconvert(), "w"_a.noconvert())
+        .def("dual_descent",
+             [](const Argument& x, std::optional<In<double>> signs, std::optional<In<double>> constants, In<double> upper,
+                Out<double> alpha, Out<double> w, Out<double> theta, double tol, std::int64_t max_passes, std::uint64_t seed) {
+                 const auto r = x.rows();
+                 require(length(upper) == r.n_rows && length(alpha) == r.n_rows && length(w) == r.n_columns &&
+                             length(theta) == 1 && (!signs || length(*signs) == r.n_rows) &&
+                             (!constants || length(*constants) == r.n_rows),
+                         "dual_descent: shapes do not agree");
+                 const double* s = signs ? signs->data() : nullptr;
+                 const double* c = constants ? constants->data() : nullptr;
+                 DualOutcome out;
+                 {
+                     nb::gil_scoped_release release;
+                     DualDescent solver(r, s, c, upper.data(), alpha.data(), w.data(), theta.data());
+                     out = solver.solve(tol, max_passes, seed);
+                 }
+                 return std::make_tuple(out.primal, out.gap, out.passes, out.converged);
+             },
+             "signs"_a.noconvert().none(), "constants"_a.noconvert().none(), "upper"_a.noconvert(), "alpha"_a.noconvert(),
+             "w"_a.noconvert(), "theta"_a.noconvert(), "tol"_a, "max_passes"_a, "seed"_a);
+}
+
+void require_terms(const std::int64_t* i, const std::int64_t* j, std::int64_t n, std::int64_t n_rows) {
+    for (std::int64_t t = 0; t < n; ++t)
+        require(i[t] >= -1 && i[t] < n_rows && j[t] >= -1 && j[t] < n_rows, "write_differences: a row is out of range");
+}
+
+template <class Value>
+void bind_dense(nb::module_& m, const char* name) {
+    using Argument = DenseArgument<Value>;
+    nb::class_<Argument> cls(m, name);
+    cls.def(
+        "__init__", [](Argument* self, In2<Value> values) { new (self) Argument{std::move(values)}; }, "values"_a.noconvert());
+    cls.def(
+        "write_differences",
+        [](const Argument& x, In<std::int64_t> i, In<std::int64_t> j, Out2<double> out) {
+            const auto r = x.rows();
+            require(length(i) == length(j) && length(out) == length(i) &&
+                        static_cast<std::int64_t>(out.shape(1)) == r.n_columns,
+                    "write_differences: shapes do not agree");
+            require_terms(i.data(), j.data(), length(i), r.n_rows);
+            nb::gil_scoped_release release;
+            write_differences(r, i.data(), j.data(), length(i), out.data());
+        },
+        "i"_a.noconvert(), "j"_a.noconvert(), "out"_a.noconvert());
+    bind_row_kernels(cls);
+}
+
+template <class Value, class Index>
+void bind_csr(nb::module_& m, const char* name) {
+    using Argument = CsrArgument<Value, Index>;
+    nb::class_<Argument> cls(m, name);
+    cls.def(
+        "__init__",
+        [](Argument* self, In<Value> values, In<Index> columns, In<Index> starts, std::int64_t n_columns) {
+            require(length(starts) >= 1, "CSR rows: starts must have one entry more than there are rows");
+            new (self) Argument{std::move(values), std::move(columns), std::move(starts), n_columns};
+        },
+        "values"_a.noconvert(), "columns"_a.noconvert(), "starts"_a.noconvert(), "n_columns"_a);
+    cls.def(
+        "write_differences",
+        [](const Argument& x, In<std::int64_t> i, In<std::int64_t> j, Out<double> values, Out<Index> columns,
+           Out<Index> starts) {
+            const auto r = x.rows();
+            const std::int64_t n = length(i);
+            require(length(j) == n && length(starts) == n + 1, "write_differences: shapes do not agree");
+            require_terms(i.data(), j.data(), n, r.n_rows);
+            std::int64_t needed = starts.data()[0];
+            auto nnz = [&](std::int64_t k) { return k < 0 ? 0 : std::int64_t(r.starts[k + 1]) - r.starts[k]; };
+            for (std::int64_t t = 0; t < n; ++t) needed += nnz(i.data()[t]) + nnz(j.data()[t]);
+            require(length(values) >= needed && length(columns) >= needed, "write_differences: not enough room");
+            nb::gil_scoped_release release;
+            write_differences(r, i.data(), j.data(), n, values.data(), columns.data(), starts.data());
+        },
+        "i"_a.noconvert(), "j"_a.noconvert(), "values"_a.noconvert(), "columns"_a.noconvert(), "starts"_a.noconvert());
+    bind_row_kernels(cls);
+}
+
+void bind_pair_set(nb::module_& m) {
+    nb::class_<PairSet>(m, "PairSet")
+        .def(nb::init<>())
+        .def("__len__", &PairSet::size)
+        .def("insert",
+             [](PairSet& set, In<std::int64_t> i, In<std::int64_t> j, Out<bool> fresh) {
+                 require(length(i) == length(j) && length(fresh) == length(i), "PairSet.insert: shapes do not agree");
+                 for (std::int64_t t = 0; t < length(i); ++t) fresh.data()[t] = set.insert(i.data()[t], j.data()[t]);
+             },
+             "i"_a.noconvert(), "j"_a.noconvert(), "fresh"_a.noconvert())
+        .def("contains",
+             [](const PairSet& set, In<std::int64_t> i, In<std::int64_t> j, Out<bool> found) {
+                 require(length(i) == length(j) && length(found) == length(i), "PairSet.contains: shapes do not agree");
+                 for (std::int64_t t = 0; t < length(i); ++t) found.data()[t] = set.contains(i.data()[t], j.data()[t]);
+             },
+             "i"_a.noconvert(), "j"_a.noconvert(), "found"_a.noconvert());
+}
+
+}  // namespace
+
+void bind_rows(nb::module_& m) {
+    bind_dense<float>(m, "DenseF32");
+    bind_dense<double>(m, "DenseF64");
+    bind_csr<float, std::int32_t>(m, "CsrF32I32");
+    bind_csr<float, std::int64_t>(m, "CsrF32I64");
+    bind_csr<double, std::int32_t>(m, "CsrF64I32");
+    bind_csr<double, std::int64_t>(m, "CsrF64I64");
+    bind_pair_set(m);
+}
+
+}  // namespace pairsift

@@ -3,4 +3,5 @@
 
 NB_MODULE(_core, m) {
     pairsift::bind_rows(m);
+    pairsift::bind_all_pairs(m);
 }

@@ -47,3 +47,31 @@ class PairSet:
     def __len__(self) -> int: ...
     def insert(self, i: IntArray, j: IntArray, fresh: BoolArray) -> None: ...
     def contains(self, i: IntArray, j: IntArray, found: BoolArray) -> None: ...
+
+def argsort(values: FloatArray, order: IntArray) -> None: ...
+def sum_pairs(
+    p: FloatArray,
+    p_order: IntArray,
+    u: FloatArray | None,
+    b: FloatArray,
+    b_order: IntArray,
+    v: FloatArray | None,
+    width: float,
+    slope_p: FloatArray,
+    slope_b: FloatArray,
+    curvature_p: FloatArray,
+    curvature_b: FloatArray,
+) -> tuple[float, float, float]: ...
+def curvature_product(
+    p: FloatArray,
+    p_order: IntArray,
+    u: FloatArray | None,
+    b: FloatArray,
+    b_order: IntArray,
+    v: FloatArray | None,
+    width: float,
+    d_p: FloatArray,
+    d_b: FloatArray,
+    h_p: FloatArray,
+    h_b: FloatArray,
+) -> None: ...

@@ -4,4 +4,5 @@
 NB_MODULE(_core, m) {
     pairsift::bind_rows(m);
     pairsift::bind_all_pairs(m);
+    pairsift::bind_svmlight(m);
 }

@@ -1,5 +1,5 @@
-// Feeds mutated svmlight text to the parser and checks what comes out; tools/fuzz_svmlight.py builds it with the address and
-// undefined-behaviour sanitizers and gives it the corpus.
+// Feeds mutated svmlight text to the parser and checks what comes out; tools/fuzz_svmlight.py builds it with the address
+// and undefined-behaviour sanitizers and gives it the corpus.
 //
 //   svmlight_fuzz inputs COUNT SEED FILE...   mutate the files COUNT times
 //   svmlight_fuzz numbers COUNT SEED          COUNT random decimal numbers against strtod

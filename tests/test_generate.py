@@ -6,6 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from pairsift.data.generate import GRAIN, RankingLaw, make_ranking, seed_from
+from pairsift.data.rows import as_rows
 
 
 def _law(n_rows=3 * GRAIN + 17, n_features=6, **changes):
@@ -93,3 +94,15 @@ def test_classes_are_mixed_in_the_original_order():
 def test_wrong_parameters(changes, message):
     with pytest.raises(ValueError, match=message):
         make_ranking(**changes)
+
+
+@pytest.mark.parametrize("density", [None, 0.4])
+def test_a_store_holds_the_same_rows(tmp_path, density):
+    size = {"n_rows": 2 * GRAIN + 9, "n_features": 5, "density": density, "dtype": np.float32, "random_state": 8}
+    X, y = make_ranking(**size)
+    store = make_ranking(**size, path=tmp_path / "rows.arrow")
+    original = store.original_between(0, store.n_rows)
+    assert np.array_equal(original, np.concatenate([np.flatnonzero(y), np.flatnonzero(y == 0)]))
+    assert np.array_equal(store.between(0, store.n_rows).values, as_rows(X[original]).values)
+    assert store.n_positive == y.sum()
+    assert list(store.labels) == [0, 1]

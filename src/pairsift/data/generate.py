@@ -24,6 +24,7 @@ in number, spread evenly over the grains, at random places inside a grain.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,6 +36,9 @@ from scipy.special import ndtri
 
 from pairsift._typing import AnyArray, BoolArray, FloatArray
 from pairsift.data.rows import CsrRows, DenseRows, MemoryRows
+from pairsift.data.store import RowStore
+from pairsift.data.store_header import StoreHeader
+from pairsift.data.store_writer import StoreWriter
 
 GRAIN = 4096
 
@@ -114,38 +118,52 @@ class RankingLaw:
         positive[: self._positives_before(stop) - self._positives_before(start)] = True
         return self._rng(_LABELS, number).permutation(positive)
 
-    def fill(self, number: int, values: AnyArray, columns: AnyArray | None) -> None:
-        """Write the values of a grain, (rows, k), and where the data are sparse the columns they stand in."""
-        positive = self.labels(number)
-        rng = self._rng(_VALUES, number)
-        noisy = rng.random(len(positive)) < self.label_noise
-        hidden = np.where(noisy, rng.random(len(positive)) < self.positive_rate, positive)
-        rng.standard_normal(dtype=self.dtype, out=values)
-        if columns is None:
-            values[hidden] += self._shift
-            return
-        # One column from each of k equal parts: different and ascending without a sort.
-        edges = np.arange(self.n_stored + 1) * self.n_features // self.n_stored
-        columns[...] = edges[:-1] + rng.integers(0, np.diff(edges), size=values.shape)
-        values[hidden] += self._shift[columns[hidden]]
+    def class_rows(self, number: int, positive: bool) -> MemoryRows:
+        """Return the positive or the negative rows of a grain; each class has its own child seed."""
+        n = int(np.count_nonzero(self.labels(number) == positive))
+        values = np.empty((n, self.n_stored), dtype=self.dtype)
+        columns = self._fill(number, positive, values)
+        return self._as_rows(values, columns)
 
     def between(self, first_grain: int, last_grain: int) -> tuple[MemoryRows, BoolArray]:
         """Return the rows of grains first_grain <= g < last_grain, and whether each is positive."""
-        start, stop = first_grain * GRAIN, min(last_grain * GRAIN, self.n_rows)
-        values = np.empty((stop - start, self.n_stored), dtype=self.dtype)
+        positive = np.concatenate([self.labels(number) for number in range(first_grain, last_grain)])
+        values = np.empty((len(positive), self.n_stored), dtype=self.dtype)
         columns = None if self.density is None else np.empty(values.shape, dtype=self.index_dtype)
-        positive = np.empty(stop - start, dtype=np.bool_)
         for number in range(first_grain, last_grain):
-            part = slice(number * GRAIN - start, min((number + 1) * GRAIN, self.n_rows) - start)
-            self.fill(number, values[part], None if columns is None else columns[part])
-            positive[part] = self.labels(number)
+            start = (number - first_grain) * GRAIN
+            for kind in (False, True):
+                rows = start + np.flatnonzero(positive[start : start + GRAIN] == kind)
+                part = np.empty((len(rows), self.n_stored), dtype=self.dtype)
+                part_columns = self._fill(number, kind, part)
+                values[rows] = part
+                if columns is not None:
+                    columns[rows] = part_columns
+        return self._as_rows(values, columns), positive
+
+    def _fill(self, number: int, positive: bool, values: AnyArray) -> AnyArray | None:
+        """Write the values (rows, k) of one class of a grain; return their columns where the data are sparse."""
+        rng = self._rng(_VALUES, number, int(positive))
+        n = len(values)
+        noisy = rng.random(n) < self.label_noise
+        hidden = np.where(noisy, rng.random(n) < self.positive_rate, positive)
+        rng.standard_normal(dtype=self.dtype, out=values)
+        if self.density is None:
+            values[hidden] += self._shift
+            return None
+        # One column from each of k equal parts: different and ascending without a sort.
+        edges = np.arange(self.n_stored + 1) * self.n_features // self.n_stored
+        columns = (edges[:-1] + rng.integers(0, np.diff(edges), size=values.shape)).astype(self.index_dtype)
+        values[hidden] += self._shift[columns[hidden]]
+        return columns
+
+    def _as_rows(self, values: AnyArray, columns: AnyArray | None) -> MemoryRows:
         if columns is None:
-            return DenseRows(values), positive
+            return DenseRows(values)
         wide = self.index_dtype if values.size < 2**31 else np.int64
         starts = np.arange(0, values.size + 1, self.n_stored, dtype=wide)
-        return CsrRows(
-            values.reshape(-1), columns.astype(wide, copy=False).reshape(-1), starts, self.n_features
-        ), positive
+        columns = columns.astype(wide, copy=False)
+        return CsrRows(values.reshape(-1), columns.reshape(-1), starts, self.n_features)
 
     def _positives_before(self, row: int) -> int:
         return math.floor(row * self.positive_rate + 0.5)
@@ -164,7 +182,8 @@ def make_ranking(
     density: float | None = None,
     dtype: Any = np.float64,
     random_state: int | np.random.Generator | None = None,
-) -> tuple[Any, AnyArray]:
+    path: str | os.PathLike[str] | None = None,
+) -> Any:  # a union would make every caller ask which
     """Make data for bipartite ranking whose best AUC is known and reached by a linear model.
 
     Parameters
@@ -183,21 +202,42 @@ def make_ranking(
         Type of the values.
     random_state : int, Generator or None
         The same integer gives the same data.
+    path : str or path, optional
+        Write the same rows to a row store instead, grain by grain, in memory that does not grow with `n_rows`.
 
     Returns
     -------
     X : ndarray or scipy.sparse.csr_array, (n_rows, n_features)
     y : ndarray of int64
         1 for a positive row, 0 for a negative one.
+    store : RowStore
+        Instead of `X` and `y`, when `path` is given.
     """
     law = RankingLaw(
         int(n_rows), int(n_features), positive_rate, auc, label_noise, density, dtype, seed_from(random_state)
     )
+    if path is not None:
+        return write_ranking(law, path)
     rows, positive = law.between(0, -(-law.n_rows // GRAIN))
     y = positive.astype(np.int64)
     if isinstance(rows, CsrRows):
         return sparse.csr_array((rows.values, rows.columns, rows.starts), shape=(law.n_rows, law.n_features)), y
     return rows.values, y  # type: ignore[attr-defined]
+
+
+def write_ranking(law: RankingLaw, path: str | os.PathLike[str]) -> RowStore:
+    """Write the data of a law to a row store: the positives of all grains, then the negatives of all grains."""
+    index = None if law.density is None else np.dtype(law.index_dtype).name
+    header = StoreHeader(
+        law.n_positive, law.n_rows - law.n_positive, law.n_features, np.dtype(law.dtype).name, index=index
+    )
+    with StoreWriter(path, header) as store:
+        for positive in (True, False):
+            for number, start, _ in law.grains():
+                original = start + np.flatnonzero(law.labels(number) == positive)
+                if len(original):
+                    store.write(law.class_rows(number, positive), original)
+    return RowStore(path)
 
 
 def seed_from(random_state: int | np.random.Generator | None) -> np.random.SeedSequence:

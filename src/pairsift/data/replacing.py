@@ -1,0 +1,72 @@
+"""Files that are either old or new, never half: written beside, forced to disk, renamed into place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+PARTIAL = ".partial"
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open ``path + ".partial"`` for writing and rename it to `path` when the block ends without an error.
+
+    What a killed run leaves is that partial file; the next run for the same path takes it over from the start. A lock,
+    which a killed process loses, keeps two live runs from writing the same file.
+    """
+    final = Path(path)
+    partial = final.with_name(final.name + PARTIAL)
+    file = _open_locked(partial)
+    try:
+        file.truncate(0)
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+        os.replace(partial, final)  # the lock is held until after this
+    except BaseException:
+        with suppress(OSError):
+            partial.unlink()
+        raise
+    finally:
+        file.close()
+    _sync_folder(final.parent)
+
+
+def _open_locked(partial: Path) -> BinaryIO:
+    while True:
+        file = os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666), "r+b")
+        try:
+            _lock(file, partial)
+            # Another run may have renamed or removed the file between the opening and the lock.
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(partial)):
+                    return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()
+
+
+def _lock(file: BinaryIO, partial: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system: two runs for one file are then the user's affair
+        return
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise ValueError(f"{partial} is being written by another run; wait for it or choose another file.") from error
+
+
+def _sync_folder(folder: Path) -> None:
+    """Force the new name to disk; some file systems cannot, and then it is as safe as they are."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include "bind_combined.hpp"
 #include "differences.hpp"
 #include "dual_descent.hpp"
 #include "pair_set.hpp"
@@ -41,6 +42,7 @@ struct CsrArgument {
 
 template <class Argument>
 void bind_row_kernels(nb::class_<Argument>& cls) {
+    bind_combined(cls);
     cls.def_prop_ro("n_rows", [](const Argument& x) { return x.rows().n_rows; })
         .def_prop_ro("n_columns", [](const Argument& x) { return x.rows().n_columns; })
         .def("score_rows",

@@ -12,6 +12,17 @@ class _RowKernels:
     def first_bad_row(self, rows: IntArray) -> int: ...
     def first_bad_in_range(self, start: int, stop: int) -> int: ...
     def add_combination(self, a: FloatArray, w: FloatArray) -> None: ...
+    def combined_sgd(
+        self,
+        i: IntArray,
+        j: IntArray,
+        done: int,
+        C: float,
+        squared: bool,
+        threshold: bool,
+        u: FloatArray,
+        u_constant: FloatArray,
+    ) -> int: ...
     def dual_descent(
         self,
         signs: FloatArray | None,

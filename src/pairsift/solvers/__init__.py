@@ -1,0 +1,1 @@
+"""What minimises an objective: each solver returns a certificate with its solution."""

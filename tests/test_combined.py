@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 from sklearn.svm import LinearSVC
 
+from pairsift.data.generate import make_ranking
 from pairsift.data.problem import Problem, make_problem
 from pairsift.data.rows import as_rows
 from pairsift.solvers import combined
@@ -75,6 +76,19 @@ def test_same_bits_for_every_way_to_hold_the_rows(dtype, monkeypatch):
         assert 0 < elsewhere.taken <= 7 * len(y)
         dense = fit_combined(make_problem(as_rows(X), y), point_loss=point_loss, n_steps=1000, seed=4)
         np.testing.assert_allclose(dense.w, expected.w, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("density", [None, 0.3])
+def test_same_bits_from_a_row_store(density, tmp_path):
+    pytest.importorskip("pyarrow")
+    data = {"n_rows": 3000, "n_features": 12, "density": density, "random_state": 5}
+    X, y = make_ranking(**data)
+    store = make_ranking(**data, path=tmp_path / "rows.arrow")
+    for point_loss in ("hinge", "squared"):
+        here = fit_combined(make_problem(as_rows(X), y == 1), point_loss=point_loss, n_steps=20_000, seed=6)
+        there = fit_combined(store.problem(), point_loss=point_loss, n_steps=20_000, seed=6)
+        np.testing.assert_array_equal(here.w, there.w)
+        assert here.theta == there.theta
 
 
 def test_the_seed_decides():

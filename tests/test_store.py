@@ -91,8 +91,8 @@ def test_steps_of_a_scan_do_not_show(made):
     a = np.random.default_rng(0).normal(size=N)
     whole, parts = np.zeros(D), np.zeros(D)
     memory.kernel.add_combination(a, whole)
-    store.add_combination_between(a[:333], 0, 333, parts)
-    store.add_combination_between(a[333:], 333, N, parts)
+    store.add_between(a[:333], 0, 333, parts)
+    store.add_between(a[333:], 333, N, parts)
     assert np.array_equal(whole, parts)
     steps = list(store.scan(0, N, step_bytes=200))
     assert len(steps) > 20

@@ -28,11 +28,10 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.special import ndtri
 
 from pairsift._typing import AnyArray, BoolArray, FloatArray
 from pairsift.data.rows import CsrRows, DenseRows, MemoryRows
@@ -102,7 +101,7 @@ class RankingLaw:
     @cached_property
     def _shift(self) -> AnyArray:
         hidden_auc = 0.5 + (self.auc - 0.5) / (1 - self.label_noise)
-        delta = math.sqrt(2) * float(ndtri(hidden_auc))
+        delta = math.sqrt(2) * NormalDist().inv_cdf(hidden_auc)
         return (self.signs * (delta / math.sqrt(self.n_stored))).astype(self.dtype)
 
     def grains(self) -> Iterator[tuple[int, int, int]]:
@@ -221,6 +220,8 @@ def make_ranking(
     rows, positive = law.between(0, -(-law.n_rows // GRAIN))
     y = positive.astype(np.int64)
     if isinstance(rows, CsrRows):
+        from scipy import sparse
+
         return sparse.csr_array((rows.values, rows.columns, rows.starts), shape=(law.n_rows, law.n_features)), y
     return rows.values, y  # type: ignore[attr-defined]
 

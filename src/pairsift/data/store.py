@@ -144,7 +144,7 @@ class RowStore:
             rows.kernel.score_range(0, last - first, w, out[first - start : last - start])
         return out
 
-    def add_combination_between(self, a: FloatArray, start: int, stop: int, w: FloatArray) -> None:
+    def add_between(self, a: FloatArray, start: int, stop: int, w: FloatArray) -> None:
         """Add ``sum_k a[k - start] x_k`` over start <= k < stop to `w`, in the order of the rows."""
         for first, last, rows in self.scan(start, stop):
             rows.kernel.add_combination(a[first - start : last - start], w)

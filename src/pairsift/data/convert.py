@@ -1,9 +1,9 @@
 """From any block source to a row store, in bounded memory.
 
-Positives come first in a store, but nobody knows how many there are, how wide the rows or what the labels are before the
-last block. So blocks are read *once*, and the rows of each label go to a file of their own (nameless, beside the output, so
-that no killed run leaves one); then those two files are written as the store. That takes the size of the store twice on the
-disk for a while, and works for sources that can be read only once, such as standard input.
+Positives come first in a store, but nobody knows how many there are, how wide the rows or what the labels are before
+the last block. So blocks are read *once*, and the rows of each label go to a file of their own (nameless, beside the
+output, so that no killed run leaves one); then those two files are written as the store. That takes the size of the
+store twice on the disk for a while, and works for sources that can be read only once, such as standard input.
 
 The output is either what was there before or complete: see `replacing`.
 """
@@ -21,7 +21,6 @@ import numpy as np
 
 from pairsift._typing import AnyArray, FloatArray, IntArray
 from pairsift.data.blocks import Block
-from pairsift.data.problem import split_binary_labels
 from pairsift.data.rows import CsrRows, DenseRows, MemoryRows
 from pairsift.data.store import RowStore
 from pairsift.data.store_header import StoreHeader
@@ -45,7 +44,7 @@ def convert(
     Parameters
     ----------
     source : iterable of Block
-        Read once. Its blocks should be small against `memory`; a block that is larger than it is refused.
+        Read once. A block that takes more than a quarter of `memory` is refused.
     path : str or path
         The file to make; an older one is replaced when, and only when, the new one is complete.
     memory : int or str
@@ -116,8 +115,9 @@ class _Classes:
 
     def labels(self, positive: Any) -> tuple[Any, Any]:
         """Return the negative and the positive label."""
-        if len(self._counts) != 2:
-            split_binary_labels(np.array(list(self._counts)))  # words the fault
+        if len(self._counts) < 2:
+            seen = "; ".join(f"all {count} rows have the label {label!r}" for label, count in self._counts.items())
+            raise ValueError(f"Rows of two classes are required to order pairs, but {seen or 'there are no rows'}.")
         low, high = sorted(self._counts)
         if positive is None:
             return low, high
@@ -163,14 +163,15 @@ class _Classes:
 
     def _merge_kind(self, block: Block) -> None:
         rows = block.rows
+        assert isinstance(rows, (CsrRows, DenseRows))
         size = _bytes(rows)
-        if size > self._memory:
+        if size > self._memory // 4:  # a copy of it by class, and what the reader holds
             raise ValueError(
-                f"A block of {size} bytes does not fit into memory={self._memory}; make the blocks of the source "
+                f"A block of {size} bytes is more than a quarter of memory={self._memory}; make the source's blocks "
                 "smaller, or allow more memory."
             )
         index = rows.columns.dtype if isinstance(rows, CsrRows) else None
-        value = rows.values.dtype if isinstance(rows, (CsrRows, DenseRows)) else None
+        value = rows.values.dtype
         if self._has_weights is None:
             self._value, self._index, self._has_weights = value, index, block.weights is not None
             self._n_features = rows.n_features
@@ -200,7 +201,8 @@ def _write_piece(file: BinaryIO, rows: MemoryRows, original: IntArray, weights: 
     arrays = [original, np.empty(0) if weights is None else weights]
     if isinstance(rows, CsrRows):
         arrays += [rows.values, rows.columns, rows.starts]
-    elif isinstance(rows, DenseRows):
+    else:
+        assert isinstance(rows, DenseRows)
         arrays += [rows.values]
     np.lib.format.write_array(file, np.array([len(arrays), weights is not None]), allow_pickle=False)
     for array in arrays:
@@ -210,5 +212,7 @@ def _write_piece(file: BinaryIO, rows: MemoryRows, original: IntArray, weights: 
 def _read_piece(file: BinaryIO, n_features: int) -> tuple[MemoryRows, IntArray, FloatArray | None]:
     n_arrays, has_weights = np.lib.format.read_array(file, allow_pickle=False).tolist()
     original, weights, *stored = (np.lib.format.read_array(file, allow_pickle=False) for _ in range(n_arrays))
-    rows = DenseRows(stored[0]) if len(stored) == 1 else CsrRows(*stored, n_features)
+    rows: MemoryRows = (
+        DenseRows(stored[0]) if len(stored) == 1 else CsrRows(stored[0], stored[1], stored[2], n_features)
+    )
     return rows, original, weights if has_weights else None

@@ -1,4 +1,4 @@
-// Rows, the dual solver and the set of chosen pairs.
+// Rows, the solvers' kernels over them, and the chosen pairs.
 #include "bindings.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -11,6 +11,8 @@
 #include "bind_combined.hpp"
 #include "differences.hpp"
 #include "dual_descent.hpp"
+#include "hard_pairs.hpp"
+#include "linear_algebra.hpp"
 #include "pair_set.hpp"
 #include "rows.hpp"
 
@@ -88,12 +90,32 @@ void bind_row_kernels(nb::class_<Argument>& cls) {
                  add_combination(r, a.data(), w.data());
              },
              "a"_a.noconvert(), "w"_a.noconvert())
+        .def("add_weighted_gram",
+             [](const Argument& x, In<double> weights, Out2<double> out) {
+                 const auto r = x.rows();
+                 require(length(weights) == r.n_rows && length(out) == r.n_columns &&
+                             static_cast<std::int64_t>(out.shape(1)) == r.n_columns,
+                         "add_weighted_gram: shapes do not agree");
+                 nb::gil_scoped_release release;
+                 add_weighted_gram(r, weights.data(), out.data());
+             },
+             "weights"_a.noconvert(), "out"_a.noconvert())
+        .def("squared_norms",
+             [](const Argument& x, std::int64_t start, std::int64_t stop, Out<double> norms) {
+                 const auto r = x.rows();
+                 require(0 <= start && start <= stop && stop <= r.n_rows && length(norms) == stop - start,
+                         "squared_norms: shapes do not agree");
+                 nb::gil_scoped_release release;
+                 squared_norms(r, start, stop, norms.data());
+             },
+             "start"_a, "stop"_a, "norms"_a.noconvert())
         .def("dual_descent",
              [](const Argument& x, std::optional<In<double>> signs, std::optional<In<double>> constants, In<double> upper,
-                Out<double> alpha, Out<double> w, Out<double> theta, double tol, std::int64_t max_passes, std::uint64_t seed) {
+                In<double> norms, Out<double> alpha, Out<double> w, Out<double> theta, double tol, std::int64_t max_passes,
+                std::uint64_t seed, bool steer) {
                  const auto r = x.rows();
-                 require(length(upper) == r.n_rows && length(alpha) == r.n_rows && length(w) == r.n_columns &&
-                             length(theta) == 1 && (!signs || length(*signs) == r.n_rows) &&
+                 require(length(upper) == r.n_rows && length(norms) == r.n_rows && length(alpha) == r.n_rows &&
+                             length(w) == r.n_columns && length(theta) == 1 && (!signs || length(*signs) == r.n_rows) &&
                              (!constants || length(*constants) == r.n_rows),
                          "dual_descent: shapes do not agree");
                  const double* s = signs ? signs->data() : nullptr;
@@ -101,13 +123,13 @@ void bind_row_kernels(nb::class_<Argument>& cls) {
                  DualOutcome out;
                  {
                      nb::gil_scoped_release release;
-                     DualDescent solver(r, s, c, upper.data(), alpha.data(), w.data(), theta.data());
-                     out = solver.solve(tol, max_passes, seed);
+                     DualDescent solver(r, s, c, upper.data(), norms.data(), alpha.data(), w.data(), theta.data());
+                     out = steer ? solver.steer(tol, max_passes, seed) : solver.solve(tol, max_passes, seed);
                  }
                  return std::make_tuple(out.primal, out.gap, out.passes, out.converged);
              },
-             "signs"_a.noconvert().none(), "constants"_a.noconvert().none(), "upper"_a.noconvert(), "alpha"_a.noconvert(),
-             "w"_a.noconvert(), "theta"_a.noconvert(), "tol"_a, "max_passes"_a, "seed"_a);
+             "signs"_a.noconvert().none(), "constants"_a.noconvert().none(), "upper"_a.noconvert(), "norms"_a.noconvert(),
+             "alpha"_a.noconvert(), "w"_a.noconvert(), "theta"_a.noconvert(), "tol"_a, "max_passes"_a, "seed"_a, "steer"_a);
 }
 
 void require_terms(const std::int64_t* i, const std::int64_t* j, std::int64_t n, std::int64_t n_rows) {
@@ -184,6 +206,42 @@ void bind_pair_set(nb::module_& m) {
              "i"_a.noconvert(), "j"_a.noconvert(), "found"_a.noconvert());
 }
 
+void bind_hard_pairs(nb::module_& m) {
+    m.def(
+        "hard_pairs",
+        [](bool closeness, In<double> positive_scores, In<double> negative_scores, In<std::int64_t> negative_places,
+           const PairSet& chosen, Out<std::int64_t> i, Out<std::int64_t> j) {
+            require(length(negative_places) == length(negative_scores) && length(i) == length(j),
+                    "hard_pairs: shapes do not agree");
+            nb::gil_scoped_release release;
+            HardPairs pairs(closeness ? Measure::closeness : Measure::correctness, positive_scores.data(),
+                            length(positive_scores), negative_scores.data(), negative_places.data(),
+                            length(negative_scores), chosen);
+            return pairs.take(length(i), i.data(), j.data());
+        },
+        "closeness"_a, "positive_scores"_a.noconvert(), "negative_scores"_a.noconvert(), "negative_places"_a.noconvert(),
+        "chosen"_a, "i"_a.noconvert(), "j"_a.noconvert());
+}
+
+void bind_cholesky(nb::module_& m) {
+    m.def(
+        "cholesky",
+        [](Out2<double> a) {
+            require(a.shape(0) == a.shape(1), "cholesky: the matrix must be square");
+            nb::gil_scoped_release release;
+            return cholesky(a.data(), length(a));
+        },
+        "a"_a.noconvert());
+    m.def(
+        "cholesky_solve",
+        [](In2<double> factor, Out<double> b) {
+            require(factor.shape(0) == factor.shape(1) && length(factor) == length(b), "cholesky_solve: shapes do not agree");
+            nb::gil_scoped_release release;
+            cholesky_solve(factor.data(), length(b), b.data());
+        },
+        "factor"_a.noconvert(), "b"_a.noconvert());
+}
+
 }  // namespace
 
 void bind_rows(nb::module_& m) {
@@ -194,6 +252,8 @@ void bind_rows(nb::module_& m) {
     bind_csr<double, std::int32_t>(m, "CsrF64I32");
     bind_csr<double, std::int64_t>(m, "CsrF64I64");
     bind_pair_set(m);
+    bind_hard_pairs(m);
+    bind_cholesky(m);
 }
 
 }  // namespace pairsift

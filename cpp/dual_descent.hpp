@@ -7,9 +7,12 @@
 // w . z_k = s_k (w . x_k) + c_k theta, and theta is regularised like w. Pairs have c = 0, positive points c = -1, negative
 // points c = +1 (the paper's extended vectors).
 //
-// Given: rows x, signs s (or none), c (or none), U, a (a warm start, clipped to the box), a seed for the order of the passes.
-// Returned: a, w = sum a_k z_k, theta, and the certificate P(w) - D(a), which is the sum over k of
+// Given: rows x, signs s (or none), c (or none), U, |z_k|^2, a (a warm start, clipped to the box), a seed for the order of the
+// passes. Returned: a, w = sum a_k z_k, theta, and the certificate P(w) - D(a), which is the sum over k of
 //   U_k [1 - w . z_k]_+ + a_k (w . z_k - 1)  >= 0.
+//
+// `steer` is the short form for rounds whose w only guides the next draw: it takes w along instead of summing it anew, and
+// returns the estimated gap in place of the certificate, so that its cost is that of its passes alone.
 //
 // Hsieh, Chang, Lin, Keerthi, Sundararajan (ICML 2008), algorithm 3 with its shrinking. What differs: the stopping rule is the
 // relative gap. While a pass runs, the gap is estimated from the margins that are computed anyway; the true one is
@@ -36,11 +39,21 @@ struct DualOutcome {
 template <class Rows>
 class DualDescent {
 public:
-    DualDescent(const Rows& rows, const double* signs, const double* constants, const double* upper, double* alpha,
-                double* w, double* theta)
-        : rows_(rows), signs_(signs), constants_(constants), upper_(upper), alpha_(alpha), w_(w), theta_(theta),
-          n_(rows.n_rows), norm2_(n_), active_(n_) {
-        for (std::int64_t k = 0; k < n_; ++k) norm2_[k] = rows_.norm2(k) + constant(k) * constant(k);
+    DualDescent(const Rows& rows, const double* signs, const double* constants, const double* upper, const double* norm2,
+                double* alpha, double* w, double* theta)
+        : rows_(rows), signs_(signs), constants_(constants), upper_(upper), norm2_(norm2), alpha_(alpha), w_(w),
+          theta_(theta), n_(rows.n_rows), active_(n_) {}
+
+    DualOutcome steer(double tol, std::int64_t max_passes, std::uint64_t seed) {
+        Random random(seed);
+        clip();
+        activate_all();
+        DualOutcome outcome{};
+        for (std::int64_t pass = 1; pass <= max_passes && !outcome.converged; ++pass) {
+            const double estimate = run_pass(random), primal = dual_value() + estimate;
+            outcome = {primal, dual_value(), estimate, pass, estimate <= tol * primal};
+        }
+        return outcome;
     }
 
     DualOutcome solve(double tol, std::int64_t max_passes, std::uint64_t seed) {
@@ -49,15 +62,19 @@ public:
         activate_all();
         DualOutcome outcome{};
         double promise = 0.7 * tol;  // the estimate lags behind the true gap: ask a little more of it
+        double widen_at = 0;
         for (std::int64_t pass = 1; pass <= max_passes && !outcome.converged; ++pass) {
+            const bool all = n_active_ == n_;
             const double estimate = run_pass(random);
+            if (all) widen_at = kWiden * estimate;
             const bool promising = estimate <= promise * (dual_value() + estimate);
-            if (promising || n_active_ == 0 || pass == max_passes) {
+            if (promising || pass == max_passes) {
                 if (tol < kTight) restore_w();  // thousands of updates have left their rounding in w
                 outcome = certificate(tol);
-                if (promising) promise *= 0.7;
-                if (!outcome.converged) activate_all();
+                promise *= 0.7;
             }
+            // Terms were put aside by margins that are old by now. Solving what is left far beyond that would be in vain.
+            if (promising || estimate <= widen_at) activate_all();
             outcome.passes = pass;
         }
         if (max_passes < 1) outcome = certificate(tol);
@@ -65,7 +82,7 @@ public:
     }
 
 private:
-    static constexpr double kTight = 1e-6;
+    static constexpr double kTight = 1e-6, kWiden = 0.2;
 
     double sign(std::int64_t k) const { return signs_ ? signs_[k] : 1.0; }
     double constant(std::int64_t k) const { return constants_ ? constants_[k] : 0.0; }
@@ -79,20 +96,31 @@ private:
         shrink_below_ = -shrink_above_;
     }
 
-    // w = sum a_k z_k after clipping a to its box; also |w|^2 and sum a_k.
-    void restore_w() {
-        std::fill(w_, w_ + rows_.n_columns, 0.0);
-        *theta_ = 0;
+    // Brings a into its box, and w along; also |w|^2 and sum a_k.
+    void clip() {
         alpha_sum_ = 0;
         for (std::int64_t k = 0; k < n_; ++k) {
-            alpha_[k] = std::min(std::max(alpha_[k], 0.0), upper_[k]);
-            if (alpha_[k] == 0) continue;
-            rows_.axpy(k, sign(k) * alpha_[k], w_);
-            *theta_ += constant(k) * alpha_[k];
-            alpha_sum_ += alpha_[k];
+            const double clipped = std::min(std::max(alpha_[k], 0.0), upper_[k]);
+            if (clipped != alpha_[k]) add_to_w(k, clipped - alpha_[k]);
+            alpha_[k] = clipped;
+            alpha_sum_ += clipped;
         }
         w_norm2_ = *theta_ * *theta_;
         for (std::int64_t c = 0; c < rows_.n_columns; ++c) w_norm2_ += w_[c] * w_[c];
+    }
+
+    // w = sum a_k z_k from nothing.
+    void restore_w() {
+        std::fill(w_, w_ + rows_.n_columns, 0.0);
+        *theta_ = 0;
+        for (std::int64_t k = 0; k < n_; ++k)
+            if (alpha_[k] != 0) add_to_w(k, alpha_[k]);
+        clip();
+    }
+
+    void add_to_w(std::int64_t k, double step) {
+        rows_.axpy(k, sign(k) * step, w_);
+        *theta_ += constant(k) * step;
     }
 
     DualOutcome certificate(double tol) const {
@@ -148,17 +176,15 @@ private:
         const double step = next - old;
         if (step == 0) return;
         alpha_[k] = next;
-        rows_.axpy(k, sign(k) * step, w_);
-        *theta_ += constant(k) * step;
+        add_to_w(k, step);
         alpha_sum_ += step;
         w_norm2_ += step * (2 * m + step * norm2_[k]);
     }
 
     const Rows& rows_;
-    const double *signs_, *constants_, *upper_;
+    const double *signs_, *constants_, *upper_, *norm2_;
     double *alpha_, *w_, *theta_;
     std::int64_t n_, n_active_ = 0;
-    std::vector<double> norm2_;
     std::vector<std::int64_t> active_;
     double shrink_above_ = 0, shrink_below_ = 0, alpha_sum_ = 0, w_norm2_ = 0;
 };

@@ -131,6 +131,12 @@ std::int64_t first_bad_in_range(const Rows& x, std::int64_t start, std::int64_t 
     return -1;
 }
 
+// norms[k - start] = |x_k|^2 for start <= k < stop
+template <class Rows>
+void squared_norms(const Rows& x, std::int64_t start, std::int64_t stop, double* norms /* out */) {
+    for (std::int64_t k = start; k < stop; ++k) norms[k - start] = x.norm2(k);
+}
+
 // w += sum_k a_k x_k over all rows with a_k != 0
 template <class Rows>
 void add_combination(const Rows& x, const double* a /* in */, double* w /* in and out */) {

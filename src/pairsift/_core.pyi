@@ -23,17 +23,21 @@ class _RowKernels:
         u: FloatArray,
         u_constant: FloatArray,
     ) -> int: ...
+    def squared_norms(self, start: int, stop: int, norms: FloatArray) -> None: ...
+    def add_weighted_gram(self, weights: FloatArray, out: FloatArray) -> None: ...
     def dual_descent(
         self,
         signs: FloatArray | None,
         constants: FloatArray | None,
         upper: FloatArray,
+        norms: FloatArray,
         alpha: FloatArray,
         w: FloatArray,
         theta: FloatArray,
         tol: float,
         max_passes: int,
         seed: int,
+        steer: bool,
     ) -> tuple[float, float, int, bool]: ...
 
 class _Dense(_RowKernels):
@@ -112,3 +116,14 @@ class SvmlightParserF64(_SvmlightParser): ...
 def read_ranges(
     file: int, offsets: IntArray, lengths: IntArray, places: IntArray, out: AnyArray
 ) -> tuple[int, int]: ...
+def hard_pairs(
+    closeness: bool,
+    positive_scores: FloatArray,
+    negative_scores: FloatArray,
+    negative_places: IntArray,
+    chosen: PairSet,
+    i: IntArray,
+    j: IntArray,
+) -> int: ...
+def cholesky(a: FloatArray) -> bool: ...
+def cholesky_solve(factor: FloatArray, b: FloatArray) -> None: ...

@@ -18,8 +18,8 @@ from pairsift.data.rows import RowSource
 class Places(Protocol):
     """Row numbers by place: an int64 array, or a `RowRange`."""
 
-    def __len__(self) -> int: ...  # noqa: D105
-    def __getitem__(self, places: Any) -> Any: ...  # noqa: D105
+    def __len__(self) -> int: ...
+    def __getitem__(self, places: Any) -> Any: ...
 
 
 @dataclass(frozen=True)

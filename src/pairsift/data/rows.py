@@ -3,8 +3,9 @@
 Conventions
 -----------
 A row source has ``n_rows``, ``n_features`` and answers ``scores(w, rows)`` (``w . x_k`` for the given row numbers),
-``scores_between(w, start, stop)`` and ``take(rows)`` (those rows, in that order, in memory). Scores are always float64 and
-summed in an order that depends on nothing but the row, so that a row scores the same bits wherever it is read from.
+``scores_between(w, start, stop)`` and ``take(rows)`` (those rows, in that order, in memory). Scores are always
+float64 and summed in an order that depends on nothing but the row, so that a row scores the same bits wherever it is
+read from.
 
 Kernels trust their rows, so every row is checked before they see it: all rows at once when they hold at most
 `FULL_CHECK_VALUES` stored values, and beyond that size each row when it is read.
@@ -181,7 +182,8 @@ def as_rows(X: Any) -> MemoryRows:
     values = np.asarray(X)
     if values.ndim != 2:
         raise ValueError(
-            f"X must have two dimensions (rows, columns); got {values.ndim}. Reshape a single row with X.reshape(1, -1)."
+            f"X must have two dimensions (rows, columns); got {values.ndim}. "
+            "Reshape a single row with X.reshape(1, -1)."
         )
     return DenseRows(np.ascontiguousarray(_as_float(values)))
 

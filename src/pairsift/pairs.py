@@ -1,0 +1,190 @@
+"""The chosen pool L*: pairs and points, with their probabilities, weights and dual variables.
+
+A term is (i, j): places of a positive and a negative within their class, or -1 for none, so that (i, -1) is a
+positive point and (-1, j) a negative one (the paper's pseudo-pairs). A pair is two numbers and never one: N+ * N-
+passes 2^63.
+
+Each term has a value v = 1 / p, or 1 where there is nothing to correct, multiplied by its sample weight. The bound of
+a term is ``C_k = total * v_k / Z`` with Z the sum of all v, so that the bounds add up to `total`, which is C |L*|.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pairsift import _core
+from pairsift._typing import BoolArray, FloatArray, IntArray
+from pairsift.data.problem import Places, Problem
+from pairsift.data.rows import CsrRows, DenseRows, MemoryRows
+
+NONE = -1
+
+
+class Pool:
+    """Chosen terms of a problem, in the order in which they were chosen."""
+
+    def __init__(self, problem: Problem, *, threshold: bool = False) -> None:
+        self.problem = problem
+        self.threshold = threshold
+        self.i = np.empty(0, dtype=np.int64)
+        self.j = np.empty(0, dtype=np.int64)
+        self.round = np.empty(0, dtype=np.int64)
+        self.probability = np.empty(0)
+        self.value = np.empty(0)
+        self.alpha = np.empty(0)
+        self.norms = np.empty(0)
+        self.chosen = _core.PairSet()
+        self._rows: _DenseTerms | _SparseTerms | None = None
+        self._last_scale = 1.0
+
+    def __len__(self) -> int:
+        return len(self.i)
+
+    @property
+    def is_pair(self) -> BoolArray:
+        """Whether each term is a pair, not a point."""
+        pairs: BoolArray = (self.i != NONE) & (self.j != NONE)
+        return pairs
+
+    @property
+    def kernel(self) -> _core._RowKernels:
+        """The terms' vectors x_ij, as the solvers take them."""
+        assert self._rows is not None
+        return self._rows.kernel()
+
+    @property
+    def constants(self) -> FloatArray | None:
+        """The constant column of the extended vectors: -1 for a positive point, +1 for a negative one, 0 for a pair."""
+        if not self.threshold:
+            return None
+        column: FloatArray = (self.i == NONE).astype(np.float64) - (self.j == NONE).astype(np.float64)
+        return column
+
+    def add(self, i: IntArray, j: IntArray, probability: FloatArray, *, round_number: int, correct_bias: bool) -> None:
+        """Move terms from U* to L*."""
+        fresh = np.empty(len(i), dtype=bool)
+        self.chosen.insert(i, j, fresh)
+        if not np.all(fresh):
+            raise ValueError("A sampler returned a term that is chosen already; a term may be drawn only once.")
+        value = (1 / probability if correct_bias else np.ones(len(i))) * term_weights(self.problem, i, j)
+        self.i, self.j = np.append(self.i, i), np.append(self.j, j)
+        self.round = np.append(self.round, np.full(len(i), round_number, dtype=np.int64))
+        self.probability = np.append(self.probability, probability)
+        self.value = np.append(self.value, value)
+        self.alpha = np.append(self.alpha, np.zeros(len(i)))
+        self._append_rows(i, j)
+
+    def bounds(self, total: float) -> tuple[FloatArray, float]:
+        """Return C_k for a total weight, and the factor by which the bounds of older terms have changed.
+
+        When Z changes, all bounds change by one factor. The dual variables are scaled by it too, which keeps each at
+        the same part of its bound, where clipping alone would move those at the bound into the inside. w scales
+        alike.
+        """
+        scale = total / float(np.sum(self.value))
+        factor = scale / self._last_scale
+        self.alpha *= factor
+        self._last_scale = scale
+        return scale * self.value, factor
+
+    def row_numbers(self) -> tuple[IntArray, IntArray]:
+        """Return i and j as row numbers of the data, -1 for none."""
+        return _rows_of(self.problem.positives, self.i), _rows_of(self.problem.negatives, self.j)
+
+    def _append_rows(self, i: IntArray, j: IntArray) -> None:
+        row_i, row_j = _rows_of(self.problem.positives, i), _rows_of(self.problem.negatives, j)
+        source = self.problem.rows
+        if not isinstance(source, MemoryRows):
+            needed, position = np.unique(np.concatenate([row_i, row_j]), return_inverse=True)
+            missing = int(needed[0] == NONE)
+            source = source.take(needed[missing:])
+            position = position - missing
+            row_i, row_j = position[: len(i)], position[len(i) :]
+        else:
+            source.check_rows(np.concatenate([row_i[row_i != NONE], row_j[row_j != NONE]]))
+        if self._rows is None:
+            self._rows = _DenseTerms(source) if isinstance(source, DenseRows) else _SparseTerms(source)
+        self._rows.append(source, row_i, row_j)
+        norms = np.empty(len(i))
+        self.kernel.squared_norms(len(self) - len(i), len(self), norms)
+        if self.threshold:
+            norms += (i == NONE) | (j == NONE)
+        self.norms = np.append(self.norms, norms)
+
+
+def term_weights(problem: Problem, i: IntArray, j: IntArray) -> FloatArray:
+    """Return the sample weight of each term, relative to the mean.
+
+    s_i s_j / (mean of s over positives * mean of s over negatives) for a pair and s_k / (mean of s over all rows) for
+    a point, so that multiplying all weights by a number changes nothing.
+    """
+    if problem.positive_weights is None or problem.negative_weights is None:
+        return np.ones(len(i))
+    positive, negative = problem.positive_weights, problem.negative_weights
+    mean_point = (np.sum(positive) + np.sum(negative)) / problem.n_points
+    plus = np.where(i == NONE, 1.0, positive[i])
+    minus = np.where(j == NONE, 1.0, negative[j])
+    is_pair = (i != NONE) & (j != NONE)
+    return plus * minus / np.where(is_pair, np.mean(positive) * np.mean(negative), mean_point)
+
+
+class _DenseTerms:
+    """x_ij as rows of one float64 array that grows by doubling."""
+
+    def __init__(self, source: DenseRows) -> None:
+        self._values = np.empty((0, source.n_features))
+        self._n = 0
+
+    def append(self, source: MemoryRows, i: IntArray, j: IntArray) -> None:
+        assert isinstance(source, DenseRows)
+        end = self._n + len(i)
+        if end > len(self._values):
+            grown = np.empty((max(end, 2 * self._n), self._values.shape[1]))
+            grown[: self._n] = self._values[: self._n]
+            self._values = grown
+        source.kernel.write_differences(i, j, self._values[self._n : end])
+        self._n = end
+
+    def kernel(self) -> _core._RowKernels:
+        return _core.DenseF64(self._values[: self._n])
+
+
+class _SparseTerms:
+    """x_ij as rows of one float64 CSR matrix that grows by doubling; indices turn to int64 when int32 is too short."""
+
+    def __init__(self, source: MemoryRows) -> None:
+        assert isinstance(source, CsrRows)
+        self._values = np.empty(0)
+        self._columns = np.empty(0, dtype=source.columns.dtype)
+        self._starts = np.zeros(1, dtype=source.columns.dtype)
+        self._n_features = source.n_features
+
+    def append(self, source: MemoryRows, i: IntArray, j: IntArray) -> None:
+        assert isinstance(source, CsrRows)
+        used = int(self._starts[-1])
+        self._reserve(used, used + int(np.sum(source.count_stored(i)) + np.sum(source.count_stored(j))))
+        starts = np.zeros(len(i) + 1, dtype=source.columns.dtype)
+        columns = self._columns[used:].astype(source.columns.dtype, copy=False)
+        source.kernel.write_differences(i, j, self._values[used:], columns, starts)
+        self._columns[used:] = columns  # a copy only when this pool has outgrown int32 and its source has not
+        self._starts = np.append(self._starts, starts[1:].astype(self._starts.dtype) + used)
+
+    def _reserve(self, used: int, needed: int) -> None:
+        if needed > np.iinfo(self._columns.dtype).max:
+            self._columns, self._starts = self._columns.astype(np.int64), self._starts.astype(np.int64)
+        if needed > len(self._values):
+            size = max(needed, 2 * used)
+            values, columns = np.empty(size), np.empty(size, dtype=self._columns.dtype)
+            values[:used], columns[:used] = self._values[:used], self._columns[:used]
+            self._values, self._columns = values, columns
+
+    def kernel(self) -> _core._RowKernels:
+        kernel = _core.CsrF64I32 if self._columns.dtype == np.int32 else _core.CsrF64I64
+        return kernel(self._values, self._columns, self._starts, self._n_features)
+
+
+def _rows_of(places: Places, at: IntArray) -> IntArray:
+    rows = np.full(len(at), NONE, dtype=np.int64)
+    real = at != NONE
+    rows[real] = places[at[real]]
+    return rows

@@ -1,0 +1,145 @@
+"""Soft sampling: a candidate is accepted with probability q = Gamma p.
+
+Gamma is gamma for pairs and 1 - gamma for points; p depends on the margin m = w . x_ij:
+
+    random        p = 1
+    soft-close    p = 2 / (1 + exp |m|)
+    soft-correct  p = 1 - 2 / (1 + exp [1 - m]_+)
+
+The paper draws candidates until one is accepted. Three code paths have that same law:
+
+* *lazy*: candidates in batches, whose rows are scored as they come. So few rows are met twice that a cache would not
+  pay.
+* *scored*: when the candidates to be expected would read about as many rows as there are, all rows are scored at once.
+* *sorted*: when besides nearly all candidates would be refused, pairs are proposed in proportion to a bound on p that
+  is at most twice p, from the sorted scores, and accepted with p / bound (`pairsift.sampling.propose`).
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+import numpy as np
+
+from pairsift._typing import FloatArray
+from pairsift.pairs import NONE
+from pairsift.sampling.collect import Collected, Term
+from pairsift.sampling.envelopes import CloseEnvelope, CorrectEnvelope, Envelope
+from pairsift.sampling.propose import draw_by_proposals
+from pairsift.sampling.protocol import Draw
+from pairsift.sampling.unchosen import Unchosen
+
+LEAST_PROBABILITY = 1e-300
+"""Smaller probabilities count as zero, so that 1 / p and sums of it stay finite."""
+
+_SCATTERED_READ = 1.5  # a row read out of order costs about that many rows read in order
+_SORT_BELOW = 0.2  # acceptance below which sorting pays
+_LARGEST_BATCH = 1 << 16
+_FRUITLESS = 10**8  # candidates refused in a row after which a sampler without envelope gives up
+
+
+class SoftSampler:
+    """Rejection sampling by a probability of the margin; subclass it and give `probability`."""
+
+    def probability(self, margins: FloatArray) -> FloatArray:
+        """Return p in [0, 1] for each margin w . x_ij."""
+        raise NotImplementedError
+
+    def envelope(self, unchosen: Unchosen) -> Envelope | None:
+        """Return a bound on p from which pairs can be drawn, or None when there is none."""
+        return None
+
+    def draw(self, unchosen: Unchosen, count: int, rng: np.random.Generator) -> Draw:
+        """Draw `count` different unchosen terms, or as many as have p > 0."""
+        found = Collected(unchosen, count)
+        acceptance = max(unchosen.acceptance, 1e-9)
+        refused_in_a_row = 0.0
+        while found.missing and refused_in_a_row < _FRUITLESS:
+            if not unchosen.is_scored and _scoring_all_is_cheaper(unchosen, found.missing / acceptance):
+                unchosen.score_all()
+            if unchosen.is_scored and acceptance < _SORT_BELOW:
+                envelope = self.envelope(unchosen)
+                if envelope is not None:
+                    draw_by_proposals(self.checked_probability, unchosen, envelope, found, rng)
+                    break
+            refused_in_a_row = self._reject(unchosen, found, acceptance, refused_in_a_row, rng)
+            acceptance = found.acceptance
+        return found.result()
+
+    def checked_probability(self, margins: FloatArray) -> FloatArray:
+        """Return p, with what is too small to be inverted set to zero."""
+        p = self.probability(margins)
+        return np.where(p < LEAST_PROBABILITY, 0.0, p)
+
+    def _reject(
+        self, unchosen: Unchosen, found: Collected, acceptance: float, refused_in_a_row: float, rng: np.random.Generator
+    ) -> float:
+        """Try one batch of candidates. Returns how many have been refused since the last accepted one."""
+        size = min(_LARGEST_BATCH, ceil(1.1 * found.missing / acceptance) + 16)
+        i, j = unchosen.candidates(size, rng)
+        p = self.checked_probability(unchosen.margins(i, j))
+        share = np.where((i == NONE) | (j == NONE), 1 - unchosen.gamma, unchosen.gamma)
+        accepted = rng.random(size) < share * p
+        for term, probability, accept in zip(
+            zip(i.tolist(), j.tolist(), strict=True), p.tolist(), accepted.tolist(), strict=True
+        ):
+            if term in found:  # drawn before in this round: it is no longer in U*
+                term, probability, accept = self._another_of_its_kind(term, unchosen, found, rng)
+            if accept:
+                found.accept(term, probability)
+                refused_in_a_row = 0
+                if not found.missing:
+                    break
+            else:
+                found.rejected += 1
+                refused_in_a_row += 1
+        return refused_in_a_row
+
+    def _another_of_its_kind(
+        self, term: Term, unchosen: Unchosen, found: Collected, rng: np.random.Generator
+    ) -> tuple[Term, float, bool]:
+        want_pair = found.n_pairs > 0 and (NONE not in term or found.n_points == 0)
+        while term in found:
+            i, j = (unchosen.uniform_pairs if want_pair else unchosen.uniform_points)(1, rng)
+            term = (int(i[0]), int(j[0]))
+        p = float(self.checked_probability(unchosen.margins(i, j))[0])
+        share = unchosen.gamma if want_pair else 1 - unchosen.gamma
+        return term, p, bool(rng.random() < share * p)
+
+
+class RandomSampler(SoftSampler):
+    """p = 1: candidates are refused by gamma alone."""
+
+    def probability(self, margins: FloatArray) -> FloatArray:
+        """Return 1."""
+        return np.ones(len(margins))
+
+
+class SoftClose(SoftSampler):
+    """p = 2 / (1 + exp |m|)."""
+
+    def probability(self, margins: FloatArray) -> FloatArray:
+        """Return 2 / (1 + exp |m|), written with exp(-|m|), which cannot overflow."""
+        decay = np.exp(-np.abs(margins))
+        p: FloatArray = 2 * decay / (1 + decay)
+        return p
+
+    def envelope(self, unchosen: Unchosen) -> Envelope:
+        """Return the bound 2 exp(-|m|)."""
+        return CloseEnvelope(*unchosen.score_all())
+
+
+class SoftCorrect(SoftSampler):
+    """p = 1 - 2 / (1 + exp [1 - m]_+)."""
+
+    def probability(self, margins: FloatArray) -> FloatArray:
+        """Return tanh([1 - m]_+ / 2), which is the same number without cancellation."""
+        return np.tanh(np.maximum(1 - margins, 0) / 2)
+
+    def envelope(self, unchosen: Unchosen) -> Envelope:
+        """Return the bound min(1, [1 - m]_+ / 2)."""
+        return CorrectEnvelope(*unchosen.score_all())
+
+
+def _scoring_all_is_cheaper(unchosen: Unchosen, candidates: float) -> bool:
+    return 2 * _SCATTERED_READ * candidates > unchosen.problem.n_points

@@ -1,0 +1,148 @@
+"""The unchosen pool U*, seen with the current w. It is never written out: it is all terms but the chosen ones.
+
+A candidate is a pair or a point with equal chance, uniform within its kind. A kind whose weight (gamma for pairs, 1 -
+gamma for points) is zero is never a candidate; when a kind is used up, the other goes on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pairsift._typing import BoolArray, FloatArray, IntArray
+from pairsift.data.problem import Places, RowRange
+from pairsift.data.rows import RowSource
+from pairsift.pairs import NONE, Pool
+
+_SCORING_BLOCK = 1 << 18
+
+
+class Unchosen:
+    """What a sampler may ask in one round, for fixed w, theta and chosen pool.
+
+    Attributes
+    ----------
+    pool : Pool
+        The chosen terms.
+    n_pairs, n_points : int
+        How many unchosen terms of each kind may be drawn.
+    gamma : float
+        The weight of pairs; that of points is 1 - gamma.
+    acceptance : float
+        Share of the candidates that was accepted in the last round: what to expect of this one.
+    """
+
+    def __init__(self, pool: Pool, w: FloatArray, theta: float, gamma: float, *, acceptance: float = 1.0) -> None:
+        self.pool, self.problem = pool, pool.problem
+        self.w, self.theta, self.gamma, self.acceptance = w, theta, gamma, acceptance
+        chosen_pairs = int(np.count_nonzero(pool.is_pair))
+        self.n_pairs = self.problem.n_pairs - chosen_pairs if gamma > 0 else 0
+        self.n_points = self.problem.n_points - (len(pool) - chosen_pairs) if gamma < 1 else 0
+        self._scores: tuple[FloatArray, FloatArray] | None = None
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether every row has been scored."""
+        return self._scores is not None
+
+    def score_all(self) -> tuple[FloatArray, FloatArray]:
+        """Return w . x of all positives and of all negatives, by place; they are computed once a round."""
+        if self._scores is None:
+            rows = self.problem.rows
+            self._scores = (
+                _score_places(rows, self.w, self.problem.positives),
+                _score_places(rows, self.w, self.problem.negatives),
+            )
+        return self._scores
+
+    def margins(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Return the margin w . x_ij of each term; that of a point includes the threshold."""
+        plus = np.where(i == NONE, self.theta, self._side_scores(i, 0))
+        return plus - np.where(j == NONE, self.theta, self._side_scores(j, 1))
+
+    def is_chosen(self, i: IntArray, j: IntArray) -> BoolArray:
+        """Return whether each term is in L*."""
+        found = np.empty(len(i), dtype=bool)
+        self.pool.chosen.contains(i, j, found)
+        return found
+
+    def pair_chance(self, n_pairs: int, n_points: int) -> float:
+        """Return the chance that a candidate is a pair, when so many terms of each kind are left."""
+        return 0.5 if n_pairs and n_points else float(n_pairs > 0)
+
+    def candidates(
+        self, count: int, rng: np.random.Generator, pair_chance: float | None = None
+    ) -> tuple[IntArray, IntArray]:
+        """Draw `count` candidates from U*, with repetition; `pair_chance` overrides the equal chance of the kinds."""
+        if pair_chance is None or not (self.n_pairs and self.n_points):
+            pair_chance = self.pair_chance(self.n_pairs, self.n_points)
+        if pair_chance == 1:
+            return self.uniform_pairs(count, rng)
+        is_pair = rng.random(count) < pair_chance
+        i, j = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+        i[is_pair], j[is_pair] = self.uniform_pairs(int(np.count_nonzero(is_pair)), rng)
+        i[~is_pair], j[~is_pair] = self.uniform_points(int(np.count_nonzero(~is_pair)), rng)
+        return i, j
+
+    def uniform_pairs(self, count: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        """Draw unchosen pairs uniformly, with repetition."""
+        n_positive, n_negative = self.problem.n_positive, self.problem.n_negative
+        if 2 * self.n_pairs < self.problem.n_pairs:  # then there are few pairs: at most twice as many as were chosen
+            all_i, all_j = np.repeat(np.arange(n_positive), n_negative), np.tile(np.arange(n_negative), n_positive)
+            return self._uniform_free(all_i, all_j, count, rng)
+        i, j = rng.integers(n_positive, size=count), rng.integers(n_negative, size=count)
+        again = np.flatnonzero(self.is_chosen(i, j))
+        while len(again):
+            i[again] = rng.integers(n_positive, size=len(again))
+            j[again] = rng.integers(n_negative, size=len(again))
+            again = again[self.is_chosen(i[again], j[again])]
+        return i, j
+
+    def uniform_points(self, count: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        """Draw unchosen points uniformly, with repetition."""
+        if 2 * self.n_points < self.problem.n_points:
+            return self._uniform_free(*self._as_terms(np.arange(self.problem.n_points)), count, rng)
+        i, j = self._as_terms(rng.integers(self.problem.n_points, size=count))
+        again = np.flatnonzero(self.is_chosen(i, j))
+        while len(again):
+            i[again], j[again] = self._as_terms(rng.integers(self.problem.n_points, size=len(again)))
+            again = again[self.is_chosen(i[again], j[again])]
+        return i, j
+
+    def free_points(self) -> tuple[IntArray, IntArray]:
+        """Return all unchosen points, positives first."""
+        i, j = self._as_terms(np.arange(self.problem.n_points if self.n_points else 0))
+        free = ~self.is_chosen(i, j)
+        return i[free], j[free]
+
+    def _as_terms(self, points: IntArray) -> tuple[IntArray, IntArray]:
+        n_positive = self.problem.n_positive
+        return np.where(points < n_positive, points, NONE), np.where(points < n_positive, NONE, points - n_positive)
+
+    def _uniform_free(
+        self, i: IntArray, j: IntArray, count: int, rng: np.random.Generator
+    ) -> tuple[IntArray, IntArray]:
+        free = np.flatnonzero(~self.is_chosen(i, j))
+        drawn = free[rng.integers(len(free), size=count)] if count else free[:0]
+        return i[drawn], j[drawn]
+
+    def _side_scores(self, places: IntArray, side: int) -> FloatArray:
+        """Scores by place; what stands where there is no row is for the caller to overwrite."""
+        real = places != NONE
+        if self._scores is not None:
+            return self._scores[side][np.where(real, places, 0)]
+        rows = (self.problem.positives, self.problem.negatives)[side]
+        if np.all(real):
+            return self.problem.rows.scores(self.w, rows[places])
+        out = np.zeros(len(places))
+        out[real] = self.problem.rows.scores(self.w, rows[places[real]])
+        return out
+
+
+def _score_places(rows: RowSource, w: FloatArray, places: Places) -> FloatArray:
+    if isinstance(places, RowRange):
+        return rows.scores_between(w, places.start, places.stop)
+    out = np.empty(len(places))
+    for start in range(0, len(places), _SCORING_BLOCK):
+        stop = min(start + _SCORING_BLOCK, len(places))
+        out[start:stop] = rows.scores(w, places[start:stop])
+    return out

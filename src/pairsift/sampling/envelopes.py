@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from pairsift._typing import FloatArray, IntArray
+from pairsift.all_pairs import argsort
 
 
 class Envelope(Protocol):
@@ -46,7 +47,7 @@ class CorrectEnvelope:
         self._i = np.flatnonzero(positive_scores - top < 1)
         s = positive_scores[self._i]
         below = np.flatnonzero(float(np.min(positive_scores)) - negative_scores < 1)
-        order = np.argsort(-negative_scores[below], kind="stable")
+        order = argsort(-negative_scores[below])
         self._j = below[order]
         depth = top - negative_scores[self._j]  # ascending
         self._prefix = np.concatenate([[0.0], np.cumsum(depth)])
@@ -105,7 +106,7 @@ class CloseEnvelope:
 
     def __init__(self, positive_scores: FloatArray, negative_scores: FloatArray) -> None:
         self._s = positive_scores
-        self._j = np.argsort(negative_scores, kind="stable")
+        self._j = argsort(negative_scores)
         ascending = negative_scores[self._j]
         self._log_below = np.logaddexp.accumulate(ascending)
         self._log_above = np.logaddexp.accumulate(-ascending[::-1])

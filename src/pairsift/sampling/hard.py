@@ -10,6 +10,7 @@ import numpy as np
 
 from pairsift import _core
 from pairsift._typing import FloatArray, IntArray
+from pairsift.all_pairs import argsort
 from pairsift.pairs import NONE
 from pairsift.sampling.protocol import Draw
 from pairsift.sampling.unchosen import Unchosen
@@ -39,7 +40,7 @@ class HardSampler:
         if count == 0:
             return i, j
         positive, negative = unchosen.score_all()
-        order = np.argsort(negative, kind="stable")
+        order = argsort(negative)
         found = _core.hard_pairs(
             self.measure == "closeness", positive, negative[order], order, unchosen.pool.chosen, i, j
         )

@@ -1,0 +1,130 @@
+"""What all estimators share: reading ``X, y``, scoring, and the look of a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pairsift._typing import AnyArray, FloatArray
+from pairsift.data.problem import Problem, make_problem, split_binary_labels
+from pairsift.data.rows import as_rows
+from pairsift.data.store import RowStore
+from pairsift.model import score_rows
+from pairsift.stats import auc
+from pairsift.threshold import balanced_threshold
+
+
+class LinearRanker(ClassifierMixin, BaseEstimator):
+    """A classifier whose `score` is the AUC of its `decision_function`."""
+
+    coef_: FloatArray
+    intercept_: FloatArray
+    classes_: AnyArray
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn to put rows of the larger label ahead.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, pandas, polars or Arrow table of shape (n_rows, n_features), or a `RowStore`
+            Float32 and float64 are used as they are, without a copy. A store brings its own labels.
+        y : array of shape (n_rows,)
+            Two labels; the larger one is positive.
+        sample_weight : array of shape (n_rows,), optional
+            How many times each row counts; a weight of 2 is the row twice, rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        self._fit_problem(self._read(X, y, sample_weight))
+        return self
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def _fit_problem(self, problem: Problem) -> None:
+        raise NotImplementedError
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the score of each row, ``X @ coef_.T + intercept_``; the higher, the more positive.
+
+        The rows of a `RowStore` are scored in the order of the store: positives first.
+        """
+        check_is_fitted(self)
+        if not isinstance(X, RowStore):
+            X = self._validate(X, reset=False)
+        return score_rows(X, self.coef_[0], float(self.intercept_[0]))
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the label of each row: the positive one where the score is above zero."""
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(np.int64)]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the AUC: the share of pairs that are ordered right, ties counting one half."""
+        if y is None and isinstance(X, RowStore):
+            y = X.labels_between(0, X.n_rows)
+        return auc(np.asarray(y) == self.classes_[1], self.decision_function(X), sample_weight)
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+        if isinstance(X, RowStore):
+            if y is not None or sample_weight is not None:
+                raise ValueError(
+                    "A RowStore brings its own labels and weights; call fit(store) without y and sample_weight."
+                )
+            self.n_features_in_, self.classes_ = X.n_features, X.labels
+            return X.problem()
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; give one label a row."
+            )
+        X, y = self._validate(X, y)
+        rows = as_rows(X)
+        try:
+            self.classes_, positive = split_binary_labels(y)
+        except ValueError:
+            check_classification_targets(y)  # says it in scikit-learn's words where y is no class label at all
+            raise
+        return make_problem(rows, positive, sample_weight)
+
+    def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool = True) -> Any:
+        # Finiteness is checked by `as_rows`, which knows when to check all rows and when only those that are read.
+        return validate_data(
+            self,
+            X,
+            y,
+            reset=reset,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+        )
+
+    def _set_weights(self, problem: Problem, w: FloatArray, theta: float | None, rng: np.random.Generator) -> None:
+        """Set coefficients; a theta of None says that the model has no threshold of its own."""
+        if theta is None:
+            theta = balanced_threshold(problem, w, rng)
+        self.coef_ = w[np.newaxis].copy()
+        self.intercept_ = np.array([0.0 - theta])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+
+def make_generator(random_state: Any) -> np.random.Generator:
+    """Return the one generator of a fit from what scikit-learn takes as `random_state`."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
+    return np.random.default_rng(random_state)

@@ -1,0 +1,210 @@
+"""The linear model: scoring, saving, loading. No scikit-learn is needed to use a model.
+
+A model file is a safetensors file with the tensors ``coef`` (one float64 a feature) and ``intercept``, and in its
+metadata, under the key ``pairsift``, a JSON object with the format's version, the two labels, and what is known of
+the features and of the training. Everything is checked before it is used, and nothing in the file is ever executed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pairsift._typing import AnyArray, FloatArray
+from pairsift.data.replacing import replacing
+from pairsift.data.rows import RowSource, as_rows
+from pairsift.stats import auc
+
+FORMAT = 1
+_METADATA_KEY = "pairsift"
+_LARGEST_HEADER = 100 * 2**20
+
+
+class ModelFileError(ValueError):
+    """A file that is not a usable model."""
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """A score ``w . x + intercept`` with two labels: above zero means ``classes_[1]``.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features)
+    intercept_ : array of shape (1,)
+    classes_ : array of shape (2,)
+        The negative and the positive label.
+    feature_names_in_ : array of str, or None
+    details : dict
+        Settings and facts of the training, as they are in the file.
+    """
+
+    coef_: FloatArray
+    intercept_: FloatArray
+    classes_: AnyArray
+    feature_names_in_: AnyArray | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        return int(self.coef_.shape[1])
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the score of each row: ``X @ coef_.T + intercept_``.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, `RowStore` or another row source
+            With as many columns as the model has features.
+        """
+        return score_rows(X, self.coef_[0], float(self.intercept_[0]))
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the positive label where the score is above zero, else the negative one."""
+        return self.classes_[(self.decision_function(X) > 0).astype(np.int64)]
+
+    def score(self, X: Any, y: AnyArray, sample_weight: AnyArray | None = None) -> float:
+        """Return the AUC."""
+        return auc(y, self.decision_function(X), sample_weight)
+
+
+def score_rows(X: Any, w: FloatArray, intercept: float) -> FloatArray:
+    """Return ``w . x_k + intercept`` for every row of X."""
+    rows: RowSource = X if hasattr(X, "scores_between") else as_rows(X)
+    if rows.n_features != len(w):
+        raise ValueError(f"X has {rows.n_features} features, but the model expects {len(w)} features.")
+    return rows.scores_between(w, 0, rows.n_rows) + intercept
+
+
+def as_model(model: Any) -> LinearModel:
+    """Return a fitted estimator with `coef_`, `intercept_` and two `classes_` as a `LinearModel`."""
+    if isinstance(model, LinearModel):
+        return model
+    for name in ("coef_", "intercept_", "classes_"):
+        if not hasattr(model, name):
+            raise ValueError(
+                f"A fitted linear model is required; this {type(model).__name__} has no `{name}`. Fit it first."
+            )
+    coef = np.ascontiguousarray(np.atleast_2d(model.coef_), dtype=np.float64)
+    if coef.shape[0] != 1 or len(model.classes_) != 2:
+        raise ValueError(
+            f"A model of two classes with one row of coefficients is required; got {len(model.classes_)} classes "
+            f"and coefficients of shape {coef.shape}."
+        )
+    names = getattr(model, "feature_names_in_", None)
+    details: dict[str, Any] = {"estimator": type(model).__name__}
+    if hasattr(model, "get_params"):
+        details["settings"] = {key: _plain(value) for key, value in model.get_params(deep=False).items()}
+    intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64)).copy()
+    return LinearModel(
+        coef, intercept, np.asarray(model.classes_), None if names is None else np.asarray(names), details
+    )
+
+
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a model, or a fitted linear estimator, to a safetensors file; a crash leaves the old file as it was.
+
+    Parameters
+    ----------
+    model : LinearModel or fitted estimator
+    path : str or path
+    """
+    from safetensors.numpy import save
+
+    linear = as_model(model)
+    if not (np.all(np.isfinite(linear.coef_)) and np.all(np.isfinite(linear.intercept_))):
+        raise ValueError("The model holds NaN or infinity; it is not worth saving.")
+    header = {
+        "format": FORMAT,
+        "classes": [_label(label) for label in linear.classes_],
+        "feature_names": None if linear.feature_names_in_ is None else [str(n) for n in linear.feature_names_in_],
+        "details": dict(linear.details),
+    }
+    tensors = {"coef": linear.coef_[0].copy(), "intercept": linear.intercept_}
+    with replacing(path) as file:
+        file.write(save(tensors, metadata={_METADATA_KEY: json.dumps(header)}))
+
+
+def load_model(path: str | os.PathLike[str]) -> LinearModel:
+    """Read a model file.
+
+    Raises
+    ------
+    ModelFileError
+        A `ValueError` that says what is wrong with the file.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    _check_frame(Path(path))
+    try:
+        with safe_open(path, framework="np") as file:
+            metadata = file.metadata() or {}
+            if set(file.keys()) != {"coef", "intercept"} or _METADATA_KEY not in metadata:
+                raise ModelFileError(f"{path}: a safetensors file, but not a pairsift model.")
+            coef, intercept = file.get_tensor("coef"), file.get_tensor("intercept")
+    except SafetensorError as error:
+        raise ModelFileError(f"{path}: not a pairsift model ({error}).") from error
+    return _checked(str(path), metadata[_METADATA_KEY], coef, intercept)
+
+
+def _check_frame(path: Path) -> None:
+    """Refuse, before any memory is taken, a file whose header cannot be one."""
+    with path.open("rb") as file:
+        start = file.read(9)
+        size = os.fstat(file.fileno()).st_size
+    if len(start) < 9 or start[8:9] != b"{":
+        raise ModelFileError(f"{path}: not a pairsift model (it does not start like a safetensors file).")
+    length = struct.unpack("<Q", start[:8])[0]
+    if length > min(size - 8, _LARGEST_HEADER):
+        raise ModelFileError(f"{path}: truncated or damaged; its header should be {length} bytes, the file has {size}.")
+
+
+def _checked(path: str, text: str, coef: AnyArray, intercept: AnyArray) -> LinearModel:
+    def refuse(reason: str) -> ModelFileError:
+        return ModelFileError(f"{path}: damaged model file ({reason}).")
+
+    try:
+        header = json.loads(text)
+    except ValueError as error:
+        raise refuse("its header is not JSON") from error
+    if not isinstance(header, dict) or not isinstance(header.get("format"), int):
+        raise refuse("its header has no format version")
+    if header["format"] > FORMAT:
+        raise ModelFileError(
+            f"{path}: written in model format {header['format']}, this pairsift reads up to {FORMAT}; update pairsift."
+        )
+    if coef.dtype != np.float64 or coef.ndim != 1 or intercept.dtype != np.float64 or intercept.shape != (1,):
+        raise refuse("coefficients have the wrong type or shape")
+    if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
+        raise refuse("coefficients are not finite")
+    classes, names, details = header.get("classes"), header.get("feature_names"), header.get("details", {})
+    if not isinstance(classes, list) or len(classes) != 2 or not all(isinstance(c, str | int | float) for c in classes):
+        raise refuse("two labels are required")
+    if names is not None and (not isinstance(names, list) or len(names) != len(coef)):
+        raise refuse("the feature names do not match the coefficients")
+    if not isinstance(details, dict):
+        raise refuse("details must be an object")
+    feature_names = None if names is None else np.array([str(name) for name in names], dtype=object)
+    return LinearModel(coef[np.newaxis], intercept, np.array(classes), feature_names, details)
+
+
+def _label(label: Any) -> str | int | float | bool:
+    plain = label.item() if isinstance(label, np.generic) else label
+    if not isinstance(plain, str | int | float | bool):
+        raise ValueError(f"Labels that are numbers or text can be saved; got {plain!r} of type {type(plain).__name__}.")
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON has it; objects by their repr, for the record only."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if isinstance(value, str | int | float | bool | None) else repr(value)

@@ -117,14 +117,14 @@ def test_blocks_that_grow(tmp_path):
         (lambda X, y: [Block(as_rows(X), y, None, 0), Block(as_rows(X), y, y + 1.0, 90)], "all blocks have weights"),
         (lambda X, y: [Block(as_rows(X), y, None, 0), Block(as_rows(X[:, :2]), y, None, 90)], "one number of columns"),
         (lambda X, y: [Block(as_rows(X), y, None, 0), Block(as_rows(sparse.csr_array(X)), y, None, 90)], "all sparse"),
-        (lambda X, y: ArrayBlocks(np.zeros((90, 500)), y), "more than a quarter of memory"),
+        (lambda X, y: ArrayBlocks(np.zeros((90, 5000)), y), "more than a quarter of memory"),
     ],
 )
 def test_faults_leave_what_was_there(tmp_path, change, message):
     X, y = make_ranking(90, 3, random_state=0)
     (tmp_path / "rows.arrow").write_text("old")
     with pytest.raises(ValueError, match=message):
-        convert(change(X, y), tmp_path / "rows.arrow", memory="1MB")
+        convert(change(X, y), tmp_path / "rows.arrow", memory="8MB")
     assert (tmp_path / "rows.arrow").read_text() == "old"
     assert os.listdir(tmp_path) == ["rows.arrow"]
 
@@ -133,7 +133,7 @@ def test_wrong_parameters(tmp_path):
     X, y = make_ranking(90, 3, random_state=0)
     with pytest.raises(ValueError, match="'7' does not occur; the labels are 0"):
         convert(ArrayBlocks(X, y), tmp_path / "x", positive="7")
-    with pytest.raises(ValueError, match="at least 1 MB"):
+    with pytest.raises(ValueError, match="at least 8 MB"):
         convert(ArrayBlocks(X, y), tmp_path / "x", memory=10)
     with pytest.raises(ValueError, match="such as 256MB; got '5 apples'"):
         parse_size("5 apples")
@@ -148,7 +148,7 @@ from pairsift.data.convert import convert
 from pairsift.data.generate import RankingLaw, seed_from
 print("ready", flush=True)
 law = RankingLaw(60_000, 8, 0.2, 0.9, 0.0, None, "float32", seed_from(int(sys.argv[2])))
-convert(GeneratedBlocks(law, block_grains=1), sys.argv[1], memory="2MB")
+convert(GeneratedBlocks(law, block_grains=1), sys.argv[1], memory="8MB")
 print("done", flush=True)
 """
 

@@ -110,7 +110,9 @@ class SvmlightBlocks:
         block_bytes: int = BLOCK_BYTES,
     ) -> None:
         self._path, self._dtype, self._threads, self._block_bytes = path, dtype, threads, block_bytes
-        self.summary = scan_svmlight(path, n_features=n_features, zero_based=zero_based, threads=threads)
+        self.summary = scan_svmlight(
+            path, n_features=n_features, zero_based=zero_based, threads=threads, block_bytes=block_bytes
+        )
 
     def __iter__(self) -> Iterator[Block]:
         first = 0

@@ -20,13 +20,14 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 
 from pairsift._typing import AnyArray, FloatArray, IntArray
-from pairsift.data.blocks import Block
+from pairsift.data.blocks import BLOCK_BYTES, Block
 from pairsift.data.rows import CsrRows, DenseRows, MemoryRows
 from pairsift.data.store import RowStore
 from pairsift.data.store_header import StoreHeader
 from pairsift.data.store_writer import BATCH_BYTES, StoreWriter, import_pyarrow
 
 DEFAULT_MEMORY = "256MB"
+LEAST_MEMORY = 8_000_000  # 5 MB are taken by pyarrow's own buffers
 
 _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 
@@ -48,15 +49,16 @@ def convert(
     path : str or path
         The file to make; an older one is replaced when, and only when, the new one is complete.
     memory : int or str
-        About how many bytes may be in use besides Python itself, such as 256_000_000, "256MB" or "1GiB". At least 1 MB.
+        About how many bytes may be in use besides Python and its libraries, such as 256_000_000, "256MB" or "1GiB".
+        At least 8 MB.
     positive : optional
         The label of the positives. By default the larger of the two labels.
     extra : dict, optional
         Kept in the store's header (`RowStore.header.extra`); fit for JSON.
     """
     limit = parse_size(memory)
-    if limit < 10**6:
-        raise ValueError(f"memory must be at least 1 MB; got {memory!r}.")
+    if limit < LEAST_MEMORY:
+        raise ValueError(f"memory must be at least 8 MB; got {memory!r}.")
     import_pyarrow()  # before the work, not after it
     folder = Path(path).absolute().parent
     with _Classes(folder, limit) as classes:
@@ -80,6 +82,11 @@ def parse_size(size: int | str) -> int:
     if not found or found[2].lower() not in _UNITS:
         raise ValueError(f"A size is a number with kB, MB, GB, KiB, MiB, GiB or nothing, such as 256MB; got {size!r}.")
     return int(float(found[1]) * _UNITS[found[2].lower()])
+
+
+def block_bytes_for(memory: int | str) -> int:
+    """Return how large the blocks of a reader should be, in bytes of its input, so that `convert` keeps to `memory`."""
+    return max(1, min(BLOCK_BYTES, parse_size(memory) // 32))
 
 
 class _Classes:

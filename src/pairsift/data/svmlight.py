@@ -155,12 +155,17 @@ def iterate_svmlight(
 
 
 def scan_svmlight(
-    path: Source, *, n_features: int | None = None, zero_based: ZeroBased = "auto", threads: int | None = None
+    path: Source,
+    *,
+    n_features: int | None = None,
+    zero_based: ZeroBased = "auto",
+    threads: int | None = None,
+    block_bytes: int = BLOCK_BYTES,
 ) -> SvmlightSummary:
     """Read a file once, in bounded memory, and return what is in it; faults raise as they do in reading."""
     reader = _Reader(path, n_features, zero_based, np.float64, threads, PIECE_BYTES)
     n_rows = n_stored = 0
-    for _ in reader.fed_blocks(BLOCK_BYTES):
+    for _ in reader.fed_blocks(block_bytes):
         values, _, _, y, _ = reader.parser.take(0)
         n_rows, n_stored = n_rows + len(y), n_stored + len(values)
     base, width = reader.base_and_width()

@@ -1,0 +1,157 @@
+"""Measure the row store at size: make 20,000,000 x 50 rows (4 GB), read them, and fit `ActiveRankSVM` on them.
+
+    python tools/measure_store.py [--rows 20000000] [--small 200000] [--folder FOLDER]
+
+Prints how long making and opening take, how many random rows a second are scored (warm, and cold where the system lets
+the cache be dropped), and the time of a fit beside the same fit on a store of `--small` rows (warm, the two take turns,
+the least of `--repeat` runs), with the private (anonymous) memory of each. Every fit runs in a process of its own. The
+folder (by default a temporary one) needs 5 GB; the files are deleted at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anonymous_memory import anonymous_bytes, anonymous_peak
+from pairsift.data.generate import make_ranking
+from pairsift.data.store import RowStore
+
+MOST_MEMORY = 1e9
+MOST_RATIO = 1.5
+
+
+def main() -> int:
+    """Run the measurement, or one step of it in a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--small", type=int, default=200_000)
+    parser.add_argument("--features", type=int, default=50)
+    parser.add_argument("--budget", type=int, default=8000)
+    parser.add_argument("--sampling", default="soft-correct")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--step", choices=["make", "read", "fit"], help=argparse.SUPPRESS)
+    parser.add_argument("--store", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.step:
+        steps = {"make": make, "read": read, "fit": fit}
+        print(json.dumps(steps[options.step](options)))
+        return 0
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        return compare(options, Path(folder))
+
+
+def compare(options: argparse.Namespace, folder: Path) -> int:
+    """Make both stores, measure, print; return 0 when the bounds hold."""
+    stores = {size: folder / f"{size}.arrow" for size in (options.small, options.rows)}
+    for size, path in stores.items():
+        made = run(options, "make", path, "--rows", str(size))
+        print(
+            f"{size} x {options.features} rows made in {made['seconds']:.1f} s, {made['bytes'] / 1e9:.2f} GB, ", end=""
+        )
+        print(f"{made['private'] / 1e6:.0f} MB of private memory")
+    for size, path in stores.items():
+        found = run(options, "read", path)
+        print(f"{size} rows: opened in {1e3 * found['open']:.1f} ms, ", end="")
+        print(", ".join(f"{name} {rate:,.0f} rows/s" for name, rate in found["rates"].items()))
+    fits: dict[int, list[dict[str, Any]]] = {size: [] for size in stores}
+    for _ in range(options.repeat):
+        for size, path in stores.items():
+            fits[size].append(run(options, "fit", path))
+    if "missing" in fits[options.rows][0]:
+        print(fits[options.rows][0]["missing"])
+        return 1
+    best = {size: min(runs, key=lambda one: one["seconds"]) for size, runs in fits.items()}
+    for size, one in best.items():
+        print(
+            f"fit on {size} rows: {one['seconds']:.2f} s, {one['private'] / 1e6:.0f} MB of private memory in all, ",
+            end="",
+        )
+        print(f"{one['grown'] / 1e6:.0f} MB by the fit, {one['pairs']} pairs, AUC {one['auc']:.4f}")
+    ratio = best[options.rows]["seconds"] / best[options.small]["seconds"]
+    memory = max(one["private"] for one in fits[options.rows])
+    good = ratio <= MOST_RATIO and memory < MOST_MEMORY
+    print(f"time ratio {ratio:.2f} (at most {MOST_RATIO}), private memory {memory / 1e6:.0f} MB (below 1000): ", end="")
+    print("good" if good else "NOT GOOD")
+    return 0 if good else 1
+
+
+def run(options: argparse.Namespace, step: str, store: Path, *more: str) -> dict[str, Any]:
+    """Run a step in a process of its own."""
+    command = [sys.executable, __file__, "--step", step, "--store", str(store), "--features", str(options.features)]
+    command += ["--budget", str(options.budget), "--sampling", options.sampling, *more]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def make(options: argparse.Namespace) -> dict[str, Any]:
+    """Make a store."""
+    start = time.perf_counter()
+    with anonymous_peak() as peak:
+        make_ranking(options.rows, options.features, dtype="float32", random_state=0, path=options.store)
+    return {"seconds": time.perf_counter() - start, "bytes": options.store.stat().st_size, "private": peak[0]}
+
+
+def read(options: argparse.Namespace) -> dict[str, Any]:
+    """Score random rows, with the file out of the cache and in it; leave it in the cache."""
+    handle = os.open(options.store, os.O_RDONLY)
+    rng = np.random.default_rng(0)
+    os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+    start = time.perf_counter()
+    store = RowStore(options.store)
+    rates = {"open": time.perf_counter() - start}
+    w, rows = rng.normal(size=store.n_features), rng.integers(0, store.n_rows, 20_000)
+    cold = _rate(store, w, rows)
+    while os.read(handle, 2**24):
+        pass
+    os.close(handle)
+    warm = _rate(store, w, rows)
+    start = time.perf_counter()
+    store.scores_between(w, 0, store.n_rows)
+    scan = store.n_rows / (time.perf_counter() - start)
+    return {"open": rates["open"], "rates": {"random cold": cold, "random warm": warm, "scan": scan}}
+
+
+def _rate(store: RowStore, w: Any, rows: Any) -> float:
+    start = time.perf_counter()
+    store.scores(w, rows)
+    return len(rows) / (time.perf_counter() - start)
+
+
+def fit(options: argparse.Namespace) -> dict[str, Any]:
+    """Fit once; the AUC is that over a million rows of the store."""
+    try:
+        from pairsift import ActiveRankSVM, auc
+    except ImportError as error:
+        return {"seconds": 0.0, "private": 0, "missing": f"no fit was timed: {error}"}
+    store = RowStore(options.store)
+    model = ActiveRankSVM(budget=options.budget, sampling=options.sampling, random_state=0)
+    before = anonymous_bytes()
+    start = time.perf_counter()
+    with anonymous_peak() as peak:
+        model.fit(store)
+    seconds = time.perf_counter() - start
+    rows = np.random.default_rng(0).integers(0, store.n_rows, 1_000_000)
+    scores = store.scores(np.ascontiguousarray(model.coef_[0], dtype=np.float64), rows)
+    return {
+        "seconds": seconds,
+        "private": peak[0],
+        "grown": peak[0] - before,
+        "pairs": int(model.n_pairs_),
+        "auc": float(auc(rows < store.n_positive, scores)),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

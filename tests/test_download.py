@@ -22,6 +22,9 @@ class Server(ThreadingHTTPServer):
         self.files, self.script, self.requests, self.etag, self.ranges = {"/file": CONTENT}, [], [], '"v1"', True
         self.announce = True
 
+    def handle_error(self, request, client_address):
+        """Say nothing when the client hangs up, which the size limit makes it do."""
+
     def url(self, path="/file"):
         return f"http://127.0.0.1:{self.server_port}{path}"
 

@@ -5,24 +5,12 @@
 #include <optional>
 #include <tuple>
 
-#include "all_pairs.hpp"
 #include "argsort.hpp"
-#include "bindings.hpp"
+#include "bind_scores.hpp"
 
 namespace pairsift {
 
 using namespace nb::literals;
-
-namespace {
-
-SortedScores sorted_scores(const In<double>& values, const In<std::int64_t>& order, const std::optional<In<double>>& weights) {
-    require(length(values) == length(order) && (!weights || length(*weights) == length(values)),
-            "all pairs: values, order and weights must be of one length");
-    require_rows(order, length(values));
-    return {values.data(), order.data(), weights ? weights->data() : nullptr, length(values)};
-}
-
-}  // namespace
 
 void bind_all_pairs(nb::module_& m) {
     m.def(

@@ -1,5 +1,5 @@
 // Rows, the solvers' kernels over them, and the chosen pairs.
-#include "bindings.hpp"
+#include "bind_scores.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
@@ -13,6 +13,7 @@
 #include "dual_descent.hpp"
 #include "hard_pairs.hpp"
 #include "linear_algebra.hpp"
+#include "pair_gram.hpp"
 #include "pair_set.hpp"
 #include "rows.hpp"
 
@@ -109,6 +110,35 @@ void bind_row_kernels(nb::class_<Argument>& cls) {
                  squared_norms(r, start, stop, norms.data());
              },
              "start"_a, "stop"_a, "norms"_a.noconvert())
+        .def("add_range",
+             [](const Argument& x, std::int64_t start, std::int64_t stop, In<double> a, Out<double> w) {
+                 const auto r = x.rows();
+                 require(0 <= start && start <= stop && stop <= r.n_rows && length(a) == stop - start &&
+                             length(w) == r.n_columns,
+                         "add_range: shapes do not agree");
+                 nb::gil_scoped_release release;
+                 add_range(r, start, stop, a.data(), w.data());
+             },
+             "start"_a, "stop"_a, "a"_a.noconvert(), "w"_a.noconvert())
+        .def("pair_gram",
+             [](const Argument& x, In<std::int64_t> rows_p, In<std::int64_t> rows_b, In<double> p, In<std::int64_t> p_order,
+                std::optional<In<double>> u, In<double> b, In<std::int64_t> b_order, std::optional<In<double>> v, double width,
+                In<double> curvature_p, In<double> curvature_b, Out2<double> h) {
+                 const auto r = x.rows();
+                 const SortedScores positives = sorted_scores(p, p_order, u), negatives = sorted_scores(b, b_order, v);
+                 require(length(rows_p) == positives.n && length(curvature_p) == positives.n &&
+                             length(rows_b) == negatives.n && length(curvature_b) == negatives.n &&
+                             length(h) == r.n_columns && static_cast<std::int64_t>(h.shape(1)) == r.n_columns,
+                         "pair_gram: shapes do not agree");
+                 require_rows(rows_p, r.n_rows);
+                 require_rows(rows_b, r.n_rows);
+                 nb::gil_scoped_release release;
+                 pair_gram(r, rows_p.data(), rows_b.data(), positives, negatives, width, curvature_p.data(),
+                           curvature_b.data(), h.data());
+             },
+             "rows_p"_a.noconvert(), "rows_b"_a.noconvert(), "p"_a.noconvert(), "p_order"_a.noconvert(),
+             "u"_a.noconvert().none(), "b"_a.noconvert(), "b_order"_a.noconvert(), "v"_a.noconvert().none(), "width"_a,
+             "curvature_p"_a.noconvert(), "curvature_b"_a.noconvert(), "h"_a.noconvert())
         .def("dual_descent",
              [](const Argument& x, std::optional<In<double>> signs, std::optional<In<double>> constants, In<double> upper,
                 In<double> norms, Out<double> alpha, Out<double> w, Out<double> theta, double tol, std::int64_t max_passes,

@@ -137,6 +137,13 @@ void squared_norms(const Rows& x, std::int64_t start, std::int64_t stop, double*
     for (std::int64_t k = start; k < stop; ++k) norms[k - start] = x.norm2(k);
 }
 
+// w += sum_k a_{k - start} x_k over the rows start <= k < stop with a != 0
+template <class Rows>
+void add_range(const Rows& x, std::int64_t start, std::int64_t stop, const double* a /* in */, double* w /* in and out */) {
+    for (std::int64_t k = start; k < stop; ++k)
+        if (a[k - start] != 0) x.axpy(k, a[k - start], w);
+}
+
 // w += sum_k a_k x_k over all rows with a_k != 0
 template <class Rows>
 void add_combination(const Rows& x, const double* a /* in */, double* w /* in and out */) {

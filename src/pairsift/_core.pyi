@@ -25,6 +25,22 @@ class _RowKernels:
     ) -> int: ...
     def squared_norms(self, start: int, stop: int, norms: FloatArray) -> None: ...
     def add_weighted_gram(self, weights: FloatArray, out: FloatArray) -> None: ...
+    def add_range(self, start: int, stop: int, a: FloatArray, w: FloatArray) -> None: ...
+    def pair_gram(
+        self,
+        rows_p: IntArray,
+        rows_b: IntArray,
+        p: FloatArray,
+        p_order: IntArray,
+        u: FloatArray | None,
+        b: FloatArray,
+        b_order: IntArray,
+        v: FloatArray | None,
+        width: float,
+        curvature_p: FloatArray,
+        curvature_b: FloatArray,
+        h: FloatArray,
+    ) -> None: ...
     def dual_descent(
         self,
         signs: FloatArray | None,

@@ -122,7 +122,7 @@ class AllPairs:
         """Return the mean loss and its derivatives with respect to the scores."""
         slope_p, curvature_p = np.empty(len(self.p)), np.empty(len(self.p))
         slope_q, curvature_q = np.empty(len(self.b)), np.empty(len(self.b))
-        totals = _core.sum_pairs(*self._sorted(), loss.width, slope_p, slope_q, curvature_p, curvature_q)
+        totals = _core.sum_pairs(*self.sorted_scores(), loss.width, slope_p, slope_q, curvature_p, curvature_q)
         for array in (slope_p, slope_q, curvature_p, curvature_q):
             self._normalise(array)
         value, hinge, slack = (total * self._per_positive * self._per_negative for total in totals)
@@ -135,12 +135,18 @@ class AllPairs:
         Hessian.
         """
         hp, hq = np.empty(len(self.p)), np.empty(len(self.b))
-        _core.curvature_product(*self._sorted(), loss.width, dp, dq, hp, hq)
+        _core.curvature_product(*self.sorted_scores(), loss.width, dp, dq, hp, hq)
         return self._normalise(hp), self._normalise(hq)
 
-    def _sorted(
+    @property
+    def scale(self) -> float:
+        """1 / (sum of weights of positives * sum of weights of negatives): what turns a sum over pairs into the mean."""
+        return self._per_positive * self._per_negative
+
+    def sorted_scores(
         self,
     ) -> tuple[FloatArray, IntArray, FloatArray | None, FloatArray, IntArray, FloatArray | None]:
+        """Return what the kernels take: positives (centred, ascending), their order and weights; 1 + negatives likewise."""
         return self.p, self.order_p, self.s_positive, self.b, self.order_q, self.s_negative
 
     def _normalise(self, array: FloatArray) -> FloatArray:

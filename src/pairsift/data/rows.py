@@ -51,6 +51,9 @@ class RowSource(Protocol):
     def scores_between(self, w: FloatArray, start: int, stop: int) -> FloatArray:
         """Return ``w . x_k`` for start <= k < stop."""
 
+    def add_between(self, a: FloatArray, start: int, stop: int, w: FloatArray) -> None:
+        """Add ``sum_k a_{k - start} x_k`` over start <= k < stop to w, in the order of the rows."""
+
     def take(self, rows: IntArray) -> MemoryRows:
         """Return the given rows, in the given order, in memory."""
 
@@ -89,6 +92,12 @@ class MemoryRows:
         out = np.empty(stop - start)
         self.kernel.score_range(start, stop, w, out)
         return out
+
+    def add_between(self, a: FloatArray, start: int, stop: int, w: FloatArray) -> None:
+        """Add ``sum_k a_{k - start} x_k`` over start <= k < stop to w, in the order of the rows."""
+        if self._check_on_read:
+            self._refuse(self.kernel.first_bad_in_range(start, stop))
+        self.kernel.add_range(start, stop, a, w)
 
     def take(self, rows: IntArray) -> MemoryRows:
         """Return the given rows, in the given order."""

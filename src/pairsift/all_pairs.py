@@ -140,13 +140,13 @@ class AllPairs:
 
     @property
     def scale(self) -> float:
-        """1 / (sum of weights of positives * sum of weights of negatives): what turns a sum over pairs into the mean."""
+        """1 / (sum of s over positives * sum of s over negatives): what makes a sum over pairs the mean."""
         return self._per_positive * self._per_negative
 
     def sorted_scores(
         self,
     ) -> tuple[FloatArray, IntArray, FloatArray | None, FloatArray, IntArray, FloatArray | None]:
-        """Return what the kernels take: positives (centred, ascending), their order and weights; 1 + negatives likewise."""
+        """Return what kernels take: positives (centred, ascending), order and weights; 1 + negatives likewise."""
         return self.p, self.order_p, self.s_positive, self.b, self.order_q, self.s_negative
 
     def _normalise(self, array: FloatArray) -> FloatArray:

@@ -4,15 +4,18 @@ r"""RankSVM over all N+ * N- pairs, exactly.
 
 **Squared hinge**: Newton's method until the gradient is `tol` times the gradient at w = 0.
 
-**Hinge**: Newton's method on the smoothed hinge of width e (`pairsift.all_pairs`). The slopes of the smoothed loss are a feasible point
-of the hinge's dual problem, a_ij = C u_i v_j clip(z_ij / e, 0, 1), so every iterate has a true duality gap,
+**Hinge**: Newton's method on the smoothed hinge of width e (`pairsift.all_pairs`). The slopes of the smoothed loss are
+a feasible point of the hinge's dual problem, a_ij = C u_i v_j clip(z_ij / e, 0, 1), so every iterate has a true duality
+gap,
 
     P(w) - D(a) = 1/2 |w - sum a_ij (x_i - x_j)|^2 + C * mean(z - z^2 / e over 0 < z < e).
 
-The first term is half the squared norm of the smoothed gradient, which Newton's method removes; the second falls with e^2, and e is made just
-small enough for it. (Cutting planes need ten to fifty times the passes over the data to the same gap.)
+The first term is half the squared norm of the smoothed gradient, which Newton's method removes; the second falls with
+e^2, and e is made just small enough for it. (Why not cutting planes: SVM^perf's take 10 to 54 times the time of a
+point-wise SVM at the strength of the paper; this takes about the same time.)
 
-Both start from the solution on a few thousand rows of each class, which is a good w for all rows, and, with few columns, a good Hessian too.
+Both start from the solution on a few thousand rows of each class, which is a good w for all rows, and, with few
+columns, a good Hessian too.
 """
 
 from __future__ import annotations
@@ -54,10 +57,11 @@ class ExactResult:
     primal : float
         P(w).
     dual : float
-        A lower bound of P's minimum. Hinge: the value of a dual feasible point. Squared hinge: P(w) - 1/2 |gradient|^2, which
-        bounds a function of strong convexity 1.
+        A lower bound of P's minimum. Hinge: the value of a dual feasible point. Squared hinge: P(w) - 1/2 |gradient|^2,
+        which bounds a function of strong convexity 1.
     gap : float
-        Hinge: (primal - dual) / primal. Squared hinge: gradient norm relative to that at w = 0. At most `tol` when `converged`.
+        Hinge: (primal - dual) / primal. Squared hinge: gradient norm relative to that at w = 0. At most `tol` when
+        `converged`.
     n_iter : int
         Newton steps on all rows.
     converged : bool
@@ -79,9 +83,21 @@ def fit_exact(
     max_iter: int = 1000,
     seed: int = 0,
 ) -> ExactResult:
-    """Minimise ``1/2 |w|^2 + C * (mean loss over all pairs)``; `tol` and the result are as the module and `ExactResult` say.
+    """Minimise ``1/2 |w|^2 + C * (mean loss over all pairs)``.
 
-    Problems of fewer than `SMALL_PAIRS` pairs are solved to `SMALL_TOL`, or as near as rounding allows, whatever `tol` is.
+    Parameters
+    ----------
+    problem : Problem
+    C : float
+        Weight of the mean loss, above zero.
+    loss : "hinge" or "squared_hinge"
+    tol : float
+        Bound for `ExactResult.gap`. Problems of fewer than `SMALL_PAIRS` pairs are solved to `SMALL_TOL`, or as near as
+        rounding allows, whatever `tol` is.
+    max_iter : int
+        Newton steps at most, over all rows, and again over the sample that gives the start.
+    seed : int
+        Seed of that sample.
     """
     chosen = loss_by_name(loss)
     small = problem.n_pairs < SMALL_PAIRS
@@ -95,7 +111,8 @@ def fit_exact(
             w = _solve_squared(sample, sample, w, max(tol, SAMPLE_TOL), max_iter).w
         found = _solve_squared(objective, sample, w, min(tol, SMALL_TOL) if small else tol, max_iter)
         return replace(found, converged=found.gap <= tol)
-    # Far from its solution the smoothed hinge is nearly linear and tells Newton's method little: the squared hinge leads there.
+    # Far from its solution the smoothed hinge is nearly linear and tells Newton's method little: the squared hinge
+    # leads there.
     w, width = _solve_squared(sample, sample, w, SAMPLE_TOL, max_iter).w, FIRST_WIDTH
     if sampled:
         near, width = _solve_hinge(sample, sample, w, width, tol, max_iter, SAMPLE_LOOSENESS)
@@ -172,8 +189,8 @@ def _solve_hinge(
 ) -> tuple[ExactResult, float]:
     """Return the solution and the width at which it was found.
 
-    Half of the gap that `tol` allows is left to the smoothing, half to the gradient (`looseness` times as much when only a start
-    for a larger problem is wanted).
+    Half of the gap that `tol` allows is left to the smoothing, half to the gradient (`looseness` times as much when
+    only a start for a larger problem is wanted).
     """
     bounds, n_iter, halves = _HingeBounds(objective.C), 0, 0.5 * tol
     point = objective.at(w, smoothed_hinge(width))
@@ -226,4 +243,4 @@ def _draw(
 
 
 def _norm(x: FloatArray) -> float:
-    return dot(x, x) ** 0.5
+    return math.sqrt(dot(x, x))

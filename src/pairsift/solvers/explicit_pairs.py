@@ -18,7 +18,7 @@ MAX_PASSES = 200_000
 
 
 def solve_explicit_pairs(problem: Problem, C: float, tol: float, seed: int) -> tuple[FloatArray, float, float, int]:
-    """Return w, primal, primal - dual and the number of passes, by dual coordinate descent to a relative gap of `tol`."""
+    """Return w, primal, primal - dual and the passes of dual coordinate descent to a relative gap of `tol`."""
     differences, upper = write_pairs(problem, C)
     w, theta, alpha = np.zeros(problem.rows.n_features), np.zeros(1), np.zeros(len(upper))
     primal, gap, passes, _ = differences.kernel.dual_descent(

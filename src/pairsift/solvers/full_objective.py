@@ -2,16 +2,16 @@ r"""The objective over all pairs as a function of w.
 
 .. math:: F(w) = \tfrac12 |w|^2 + C\, L(X_+ w, X_- w),
 
-with L the mean loss over all pairs of `pairsift.all_pairs`. Gradient and Hessian products are one pass over the rows to score
-them, O(N log N) or O(N) work on the scores, and one pass to add rows up:
+with L the mean loss over all pairs of `pairsift.all_pairs`. Gradient and Hessian products are one pass over the rows to
+score them, O(N log N) or O(N) work on the scores, and one pass to add rows up:
 
     gradient = w + C (X+^T dL/dp + X-^T dL/dq),      H d = d + C X^T (d2L/ds2) X d.
 
 Conventions
 -----------
-A `Point` is w with everything known there; it is made by `FullObjective.at`, or from scores that are known already (scores
-are linear in w, so along a line only the sort is repeated). Sums run in the order of the rows, and inner products are
-NumPy's own, not BLAS's, so that the bits do not depend on threads.
+A `Point` is w with everything known there; it is made by `FullObjective.at`, or from scores that are known already
+(scores are linear in w, so along a line only the sort is repeated). Sums run in the order of the rows, and inner
+products are NumPy's own, not BLAS's, so that the bits do not depend on threads.
 """
 
 from __future__ import annotations
@@ -144,7 +144,9 @@ class HessianProduct:
 
 
 def _take(by_row: FloatArray, places: Places) -> FloatArray:
-    taken: FloatArray = by_row[places.start : places.stop] if isinstance(places, RowRange) else by_row[np.asarray(places)]
+    taken: FloatArray = (
+        by_row[places.start : places.stop] if isinstance(places, RowRange) else by_row[np.asarray(places)]
+    )
     return taken
 
 

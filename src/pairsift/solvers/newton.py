@@ -1,13 +1,15 @@
 r"""Newton's method with preconditioned conjugate gradients, for smooth losses over all pairs.
 
-Each step solves H d = -gradient by conjugate gradients with products H d only (`HessianProduct`), until the residual is a stated part
-of the gradient, and then looks along d: F(w + t d) needs no pass over the rows, because the scores are linear in t.
+Each step solves H d = -gradient by conjugate gradients with products H d only (`HessianProduct`), until the residual is
+a stated part of the gradient, and then looks along d: F(w + t d) needs no pass over the rows, because the scores are
+linear in t.
 
 Lin, Weng and Keerthi (JMLR 2008) for the truncation; Nocedal and Wright, chapter 7.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -51,7 +53,7 @@ def newton_iterates(
     """
     while True:
         gradient = objective.gradient(point)
-        iterate = Iterate(point, gradient, dot(gradient, gradient) ** 0.5)
+        iterate = Iterate(point, gradient, math.sqrt(dot(gradient, gradient)))
         yield iterate
         if iterate.norm == 0:
             return
@@ -78,7 +80,7 @@ def conjugate_gradients(
         step = rz / curvature
         d += step * direction
         r -= step * product_direction
-        if dot(r, r) ** 0.5 <= tolerance:
+        if math.sqrt(dot(r, r)) <= tolerance:
             break
         z = divide(r)
         previous, rz = rz, dot(r, z)
@@ -89,8 +91,8 @@ def conjugate_gradients(
 def search_line(objective: FullObjective, point: Point, d: FloatArray, slope: float) -> Point | None:
     """Return a point w + t d where F has decreased enough, or None when rounding leaves none.
 
-    t = 1 is tried first; while it is too long, the zero of the slope is estimated by the secant. A step is also taken when F does
-    not tell the two points apart but the slope does (Hager and Zhang's approximate Wolfe condition).
+    t = 1 is tried first; while it is too long, the zero of the slope is estimated by the secant. A step is also taken
+    when F does not tell the two points apart but the slope does (Hager and Zhang's approximate Wolfe condition).
     """
     if not slope < 0:
         return None

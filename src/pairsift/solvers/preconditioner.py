@@ -1,8 +1,8 @@
 r"""Approximations of the Hessian that are cheap to invert.
 
-`SampledHessian`: with few columns, H of a sample of the rows (all pairs among them), written out and factorised. It has what
-a diagonal cannot have, the correlations between columns. `DiagonalHessian`: with many columns, the diagonal of H without the
-cross terms of positives and negatives, which needs one pass over the sampled rows.
+`SampledHessian`: with few columns, H of a sample of the rows (all pairs among them), written out and factorised. It has
+what a diagonal cannot have, the correlations between columns. `DiagonalHessian`: with many columns, the diagonal of H
+without the cross terms of positives and negatives, which needs one pass over the sampled rows.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from pairsift import _core
 from pairsift._typing import FloatArray, IntArray
 from pairsift.all_pairs import Loss
+from pairsift.data.problem import Places
 from pairsift.data.rows import CsrRows, DenseRows, MemoryRows
 from pairsift.solvers.full_objective import FullObjective
 
@@ -84,5 +85,5 @@ def _add_squares(rows: object, a: FloatArray) -> FloatArray:
     return out
 
 
-def _row_numbers(places: object) -> IntArray:
-    return np.ascontiguousarray(places, dtype=np.int64)
+def _row_numbers(places: Places) -> IntArray:
+    return np.ascontiguousarray(places[np.arange(len(places))], dtype=np.int64)

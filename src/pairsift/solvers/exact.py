@@ -21,18 +21,18 @@ columns, a good Hessian too.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pairsift._typing import FloatArray, IntArray
-from pairsift.all_pairs import HINGE, SQUARED_HINGE, Loss, loss_by_name, smoothed_hinge
-from pairsift.data.problem import Places, Problem
+from pairsift.all_pairs import HINGE, SQUARED_HINGE, loss_by_name, smoothed_hinge
+from pairsift.data.problem import Places, Problem, RowRange
+from pairsift.data.rows import MemoryRows
 from pairsift.solvers.explicit_pairs import solve_explicit_pairs
 from pairsift.solvers.full_objective import FullObjective, dot
 from pairsift.solvers.newton import Iterate, newton_iterates
-from pairsift.solvers.preconditioner import DiagonalHessian, Preconditioner, SampledHessian
+from pairsift.solvers.preconditioner import Preconditioners
 
 SMALL_PAIRS = 2000
 SMALL_TOL = 1e-12
@@ -40,8 +40,6 @@ SAMPLE_ROWS = 5000
 # How well the sample is solved: its solution differs from that of all rows by more than this.
 SAMPLE_TOL = 1e-2
 SAMPLE_LOOSENESS = 30.0
-# Up to so many columns the Hessian of the sample is written out.
-WRITTEN_HESSIAN_COLUMNS = 256
 FIRST_WIDTH = 0.5
 # A linear system is solved until its residual is this part of the gradient.
 FORCING = 0.2
@@ -63,7 +61,7 @@ class ExactResult:
         Hinge: (primal - dual) / primal. Squared hinge: gradient norm relative to that at w = 0. At most `tol` when
         `converged`.
     n_iter : int
-        Newton steps on all rows.
+        Newton steps on all rows (passes of dual descent for a small hinge problem).
     converged : bool
     """
 
@@ -102,32 +100,30 @@ def fit_exact(
     chosen = loss_by_name(loss)
     small = problem.n_pairs < SMALL_PAIRS
     if small and chosen is HINGE:
-        return _solve_small_hinge(problem, C, tol, seed)
-    objective = FullObjective(problem, C)
-    sample = _sample(objective, seed)
-    w, sampled = np.zeros(objective.n_features), sample is not objective
+        found = solve_explicit_pairs(problem, C, min(tol, SMALL_TOL), max_iter, seed)
+        gap = found.relative_gap
+        return ExactResult(found.w, found.primal, found.primal - found.gap, gap, found.n_passes, gap <= tol)
+    sample = FullObjective(_sample(problem, seed), C)
+    sampled = sample.problem.n_points < problem.n_points
+    objective = FullObjective(problem, C) if sampled else sample
+    precondition = Preconditioners(sample)
+    w = np.zeros(objective.n_features)
     if chosen is SQUARED_HINGE:
         if sampled:
-            w = _solve_squared(sample, sample, w, max(tol, SAMPLE_TOL), max_iter).w
-        found = _solve_squared(objective, sample, w, min(tol, SMALL_TOL) if small else tol, max_iter)
-        return replace(found, converged=found.gap <= tol)
+            w = _solve_squared(sample, precondition, w, max(tol, SAMPLE_TOL), max_iter).w
+        result = _solve_squared(objective, precondition, w, min(tol, SMALL_TOL) if small else tol, max_iter)
+        return replace(result, converged=result.gap <= tol)
     # Far from its solution the smoothed hinge is nearly linear and tells Newton's method little: the squared hinge
     # leads there.
-    w, width = _solve_squared(sample, sample, w, SAMPLE_TOL, max_iter).w, FIRST_WIDTH
+    w, width = _solve_squared(sample, precondition, w, SAMPLE_TOL, max_iter).w, FIRST_WIDTH
     if sampled:
-        near, width = _solve_hinge(sample, sample, w, width, tol, max_iter, SAMPLE_LOOSENESS)
+        near, width = _solve_hinge(sample, precondition, w, width, tol, max_iter, SAMPLE_LOOSENESS)
         w = near.w
-    return _solve_hinge(objective, sample, w, width, tol, max_iter)[0]
-
-
-def _solve_small_hinge(problem: Problem, C: float, tol: float, seed: int) -> ExactResult:
-    w, primal, gap, n_iter = solve_explicit_pairs(problem, C, min(tol, SMALL_TOL), seed)
-    relative = gap / primal if primal > 0 else 0.0
-    return ExactResult(w, primal, primal - gap, relative, n_iter, relative <= tol)
+    return _solve_hinge(objective, precondition, w, width, tol, max_iter)[0]
 
 
 def _solve_squared(
-    objective: FullObjective, sample: FullObjective, w: FloatArray, tol: float, max_iter: int
+    objective: FullObjective, precondition: Preconditioners, w: FloatArray, tol: float, max_iter: int
 ) -> ExactResult:
     norm_at_zero = _norm(objective.gradient(objective.at_zero(SQUARED_HINGE)))
     target = tol * norm_at_zero
@@ -137,7 +133,7 @@ def _solve_squared(
         newton_iterates(
             objective,
             objective.at(w, SQUARED_HINGE),
-            _preconditioner(sample),
+            precondition,
             lambda at: max(FORCING * at.norm, 0.5 * target),
         )
     ):
@@ -180,7 +176,7 @@ class _HingeBounds:
 
 def _solve_hinge(
     objective: FullObjective,
-    sample: FullObjective,
+    precondition: Preconditioners,
     w: FloatArray,
     width: float,
     tol: float,
@@ -199,7 +195,7 @@ def _solve_hinge(
         for at in newton_iterates(
             objective,
             point,
-            _preconditioner(sample),
+            precondition,
             lambda at: max(FORCING * at.norm, math.sqrt(halves * looseness * bounds.primal)),
         ):
             n_iter, moved, point = n_iter + moved, True, at.point
@@ -214,31 +210,27 @@ def _solve_hinge(
     return ExactResult(bounds.w, bounds.primal, bounds.dual, bounds.gap, n_iter, bounds.gap <= tol), width
 
 
-def _preconditioner(sample: FullObjective) -> Callable[[FloatArray, Loss], Preconditioner]:
-    kind = SampledHessian if sample.n_features <= WRITTEN_HESSIAN_COLUMNS else DiagonalHessian
-    return lambda w, loss: kind(sample, w, loss)
-
-
-def _sample(objective: FullObjective, seed: int) -> FullObjective:
-    """Return the same objective over a few rows of each class, or itself when that would save little."""
-    problem = objective.problem
-    if problem.n_points < 3 * SAMPLE_ROWS:
-        return objective
+def _sample(problem: Problem, seed: int) -> Problem:
+    """Return a few rows of each class, in memory; all of them when leaving out the others would save little."""
+    if problem.n_points >= 3 * SAMPLE_ROWS:
+        most = SAMPLE_ROWS
+    elif isinstance(problem.rows, MemoryRows):
+        return problem
+    else:
+        most = problem.n_points
     random = np.random.default_rng(seed)
-    positives, s = _draw(problem.positives, problem.positive_weights, random)
-    negatives, t = _draw(problem.negatives, problem.negative_weights, random)
+    positives, s = _draw(problem.positives, problem.positive_weights, most, random)
+    negatives, t = _draw(problem.negatives, problem.negative_weights, most, random)
     rows = problem.rows.take(np.concatenate([positives, negatives]))
-    n = len(positives)
-    sampled = Problem(rows, np.arange(n), np.arange(n, rows.n_rows), s, t)
-    return FullObjective(sampled, objective.C)
+    return Problem(rows, RowRange(0, len(positives)), RowRange(len(positives), rows.n_rows), s, t)
 
 
 def _draw(
-    places: Places, weights: FloatArray | None, random: np.random.Generator
+    places: Places, weights: FloatArray | None, most: int, random: np.random.Generator
 ) -> tuple[IntArray, FloatArray | None]:
     chosen = np.arange(len(places))
-    if len(places) > SAMPLE_ROWS:
-        chosen = np.sort(random.choice(len(places), SAMPLE_ROWS, replace=False, shuffle=False))
+    if len(places) > most:
+        chosen = np.sort(random.choice(len(places), most, replace=False, shuffle=False))
     return np.asarray(places[chosen]), None if weights is None else weights[chosen]
 
 

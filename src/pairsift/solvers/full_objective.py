@@ -69,7 +69,7 @@ class FullObjective:
     def combine(self, a_positive: FloatArray, a_negative: FloatArray) -> FloatArray:
         """Return ``X+^T a_positive + X-^T a_negative``."""
         out = np.zeros(self.n_features)
-        self.rows.add_between(self._by_row(a_positive, a_negative), 0, self.rows.n_rows, out)
+        self.rows.add_between(self.by_row(a_positive, a_negative), 0, self.rows.n_rows, out)
         return out
 
     def at(self, w: FloatArray, loss: Loss) -> Point:
@@ -107,7 +107,8 @@ class FullObjective:
         sums = pairs.sums(loss)
         return Point(w, p, q, pairs, sums, loss, 0.5 * dot(w, w) + self.C * sums.value)
 
-    def _by_row(self, positive: FloatArray, negative: FloatArray) -> FloatArray:
+    def by_row(self, positive: FloatArray, negative: FloatArray) -> FloatArray:
+        """Return numbers by place as numbers by row; rows that do not take part get zero."""
         by_row = np.zeros(self.rows.n_rows)
         _put(by_row, self.problem.positives, positive)
         _put(by_row, self.problem.negatives, negative)
@@ -121,7 +122,7 @@ class HessianProduct:
         self.objective, self.point = objective, point
         self.curved: IntArray | None = None
         if isinstance(objective.rows, MemoryRows):
-            by_row = objective._by_row(point.sums.positive_curvature, point.sums.negative_curvature)
+            by_row = objective.by_row(point.sums.positive_curvature, point.sums.negative_curvature)
             curved = np.flatnonzero(by_row)
             if len(curved) < SPARSE_CURVATURE * len(by_row):
                 self.curved = curved

@@ -13,6 +13,9 @@ from threadpoolctl import threadpool_limits
 
 from pairsift.data.problem import Problem, RowRange, make_problem
 from pairsift.data.rows import as_rows
+from pairsift.data.store import RowStore
+from pairsift.data.store_header import StoreHeader
+from pairsift.data.store_writer import StoreWriter
 from pairsift.solvers import exact, preconditioner
 from pairsift.solvers.dual import descend
 from pairsift.solvers.exact import fit_exact
@@ -194,6 +197,25 @@ def test_row_ranges_are_read_as_places(loss):
     ranges = Problem(as_rows(X[order]), RowRange(0, n), RowRange(n, len(y)))
     arrays = make_problem(as_rows(X[order]), y[order])
     np.testing.assert_array_equal(fit_exact(ranges, 10.0, loss).w, fit_exact(arrays, 10.0, loss).w)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("sample_rows", [50, 5000])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_row_store_gives_the_same_bits_as_memory(loss, sample_rows, sparse, tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(exact, "SAMPLE_ROWS", sample_rows)
+    X, y = make_data(600)
+    order, n = np.argsort(~y, kind="stable"), int(y.sum())
+    X, y = sp.csr_array(X[order]) if sparse else X[order], y[order]
+    index = X.indices.dtype.name if sparse else None
+    header = StoreHeader(n, len(y) - n, X.shape[1], "float64", index=index, has_weights=False, labels=(0, 1), extra={})
+    with StoreWriter(tmp_path / "rows.arrow", header, 2**12) as writer:
+        writer.write(as_rows(X), np.arange(len(y)), None)
+    stored = fit_exact(RowStore(tmp_path / "rows.arrow").problem(), 100.0, loss)
+    memory = fit_exact(make_problem(as_rows(X), y), 100.0, loss)
+    assert stored.converged
+    assert stored.w.tobytes() == memory.w.tobytes()
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -23,12 +23,15 @@ its
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from pairsift._typing import FloatArray
 from pairsift.all_pairs import HINGE, Loss, loss_by_name, smoothed_hinge
-from pairsift.data.problem import Problem
+from pairsift.data.problem import Problem, make_problem, split_binary_labels
+from pairsift.data.rows import as_rows
+from pairsift.data.store import RowStore
 from pairsift.solvers.exact import fit_exact
 from pairsift.solvers.full_objective import FullObjective, Point, dot
 from pairsift.stats import auc_interval
@@ -67,6 +70,32 @@ class Certificate:
     auc_high: float
 
 
+def certificate(model: Any, X: Any, y: Any = None, C: float = 800.0, loss: str = "hinge") -> Certificate:
+    """Return what a linear model lost, over all pairs, against the exact RankSVM of strength C, and its AUC.
+
+    Parameters
+    ----------
+    model : object with `coef_`, or weight vector
+        Anything that scores rows by ``X @ coef_``; an intercept cancels in every pair.
+    X : array, sparse matrix or RowStore
+    y : array of two labels
+        The larger one is positive. A `RowStore` brings its own.
+    C : float
+        Weight of the mean loss, as in `RankSVM`.
+    loss : "hinge" or "squared_hinge"
+    """
+    if isinstance(X, RowStore):
+        problem = X.problem()
+    elif y is None:
+        raise ValueError("y is required: one label for each row of X (only a RowStore brings its own).")
+    else:
+        rows, (_, is_positive) = as_rows(X), split_binary_labels(y)
+        if len(is_positive) != rows.n_rows:
+            raise ValueError(f"X and y must have one length; got {rows.n_rows} rows and {len(is_positive)} labels.")
+        problem = make_problem(rows, is_positive)
+    return certify(_weights_of(model), problem, C, loss)
+
+
 def certify(
     w: FloatArray,
     problem: Problem,
@@ -98,6 +127,21 @@ def certify(
     y = np.concatenate([np.ones(len(point.p)), np.zeros(len(point.q))])
     area = auc_interval(y, np.concatenate([point.p, point.q]), level=level)
     return Certificate(point.value, bound, gap, _multiple(w, best.w), best.value, area.auc, area.low, area.high)
+
+
+def _weights_of(model: Any) -> FloatArray:
+    coefficients = getattr(model, "coef_", model)
+    if hasattr(coefficients, "toarray"):
+        coefficients = coefficients.toarray()
+    try:
+        w = np.asarray(coefficients, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"The model must have coef_ or be a vector of weights; got {type(model).__name__}. Fit it first."
+        ) from error
+    if w.ndim not in (1, 2) or (w.ndim == 2 and w.shape[0] != 1):
+        raise ValueError(f"The model must have one vector of weights; got an array of shape {w.shape}.")
+    return w.ravel()
 
 
 def _best_multiple(objective: FullObjective, point: Point) -> Point:

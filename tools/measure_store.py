@@ -40,6 +40,7 @@ def main() -> int:
     parser.add_argument("--sampling", default="soft-correct")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--json", action="store_true", help="end with one line for machines")
     parser.add_argument("--step", choices=["make", "read", "fit"], help=argparse.SUPPRESS)
     parser.add_argument("--store", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -80,6 +81,9 @@ def compare(options: argparse.Namespace, folder: Path) -> int:
         print(f"{one['grown'] / 1e6:.0f} MB by the fit, {one['pairs']} pairs, AUC {one['auc']:.4f}")
     ratio = best[options.rows]["seconds"] / best[options.small]["seconds"]
     memory = max(one["private"] for one in fits[options.rows])
+    if options.json:
+        print(json.dumps({**best[options.rows], "ratio": ratio, "private": memory}))
+        return 0
     good = ratio <= MOST_RATIO and memory < MOST_MEMORY
     print(f"time ratio {ratio:.2f} (at most {MOST_RATIO}), private memory {memory / 1e6:.0f} MB (below 1000): ", end="")
     print("good" if good else "NOT GOOD")

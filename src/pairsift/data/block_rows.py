@@ -61,10 +61,7 @@ class BlockRows:
     def add_between(self, a: FloatArray, start: int, stop: int, w: FloatArray) -> None:
         """Add ``sum_k a[k - start] x_k`` over start <= k < stop to `w`, in the order of the rows."""
         for first, rows, low, high in self._parts(start, stop):
-            rows.check_all()
-            padded = np.zeros(rows.n_rows)
-            padded[low:high] = a[first + low - start : first + high - start]
-            rows.kernel.add_combination(padded, w)
+            rows.add_between(a[first + low - start : first + high - start], low, high, w)
 
     def take(self, rows: IntArray) -> MemoryRows:
         """Return the given rows, in the given order, in memory, by one pass."""

@@ -19,13 +19,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pairsift._typing import FloatArray, IntArray
 from pairsift.data.problem import Problem
 from pairsift.pairs import NONE, Pool
+from pairsift.parameters import check_count, check_flag, check_positive, check_share
+from pairsift.sampling import make_sampler
 from pairsift.sampling.protocol import Draw, Sampler
 from pairsift.sampling.unchosen import Unchosen
 from pairsift.solvers.dual import solve_dual, steer
@@ -87,7 +89,41 @@ class State:
         return accepted / (accepted + self.history[-1].rejected)
 
 
-def resolve_gamma(gamma: float | Literal["uniform"], problem: Problem) -> float:
+def check_settings(
+    *,
+    C: float,
+    gamma: float | str,
+    sampling: str | Sampler,
+    bias_correction: bool,
+    threshold: bool,
+    budget: int,
+    batch_size: int,
+    tol: float,
+    max_iter: int,
+) -> None:
+    """Raise `ValueError` for a parameter that cannot be used; nothing has to be read for that."""
+    check_positive("C", C)
+    check_share("gamma", gamma, "uniform")
+    check_flag("bias_correction", bias_correction)
+    check_flag("threshold", threshold)
+    check_count("batch_size", batch_size)
+    check_count("budget", budget)
+    if budget < batch_size:
+        raise ValueError(
+            "budget must be at least batch_size, the size of the first draw; "
+            f"got budget={budget} and batch_size={batch_size}."
+        )
+    check_positive("tol", tol)
+    check_count("max_iter", max_iter)
+    make_sampler(sampling)
+
+
+def make_settings(problem: Problem, *, sampling: str | Sampler, gamma: float | str, **others: Any) -> Settings:
+    """Return checked parameters, under the names that users give them, as settings for a problem."""
+    return Settings(sampler=make_sampler(sampling), gamma=resolve_gamma(gamma, problem), **others)
+
+
+def resolve_gamma(gamma: float | str, problem: Problem) -> float:
     """Return gamma as a number; "uniform" is the share of pairs among all terms, N+N- / (N+N- + N+ + N-)."""
     if gamma == "uniform":
         return problem.n_pairs / (problem.n_pairs + problem.n_points)

@@ -10,12 +10,22 @@ from __future__ import annotations
 import numpy as np
 
 from pairsift._typing import FloatArray
+from pairsift.active import Settings
 from pairsift.data.problem import Places, Problem
 from pairsift.data.rows import RowSource
+from pairsift.solvers.terms import DualSolution
 
 ALL_ROWS = 100_000
 SAMPLED_ROWS = 10_000
 _TIE = 1e-12  # balanced accuracies nearer than that are equal: weights and repeated rows are summed differently
+
+
+def model_threshold(problem: Problem, settings: Settings, found: DualSolution, rng: np.random.Generator) -> float:
+    """Return the threshold of a model of Algorithm 1.
+
+    Points are classified around theta, which is 0 unless it is learned; pairs alone leave it open.
+    """
+    return found.theta if settings.gamma < 1 else balanced_threshold(problem, found.w, rng)
 
 
 def balanced_threshold(problem: Problem, w: FloatArray, rng: np.random.Generator) -> float:

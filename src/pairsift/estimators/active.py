@@ -9,14 +9,25 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from pairsift.active import Settings, State, active_sampling, resolve_gamma
+from pairsift.active import Settings, State, active_sampling, check_settings, make_settings
 from pairsift.data.problem import Problem
 from pairsift.data.store import RowStore
 from pairsift.estimators.base import LinearRanker, make_generator
-from pairsift.estimators.parameters import check_count, check_flag, check_positive, check_share
-from pairsift.sampling import Sampler, make_sampler
+from pairsift.sampling import Sampler
+from pairsift.threshold import model_threshold
 
 _log = logging.getLogger("pairsift")
+_SETTINGS = (
+    "C",
+    "gamma",
+    "sampling",
+    "bias_correction",
+    "threshold",
+    "budget",
+    "batch_size",
+    "tol",
+    "max_iter",
+)
 
 
 class ActiveRankSVM(LinearRanker):
@@ -124,34 +135,14 @@ class ActiveRankSVM(LinearRanker):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        check_positive("C", self.C)
-        check_share("gamma", self.gamma, "uniform")
-        check_flag("bias_correction", self.bias_correction)
-        check_flag("threshold", self.threshold)
-        check_count("batch_size", self.batch_size)
-        check_count("budget", self.budget)
-        if self.budget < self.batch_size:
-            raise ValueError(
-                "budget must be at least batch_size, the size of the first draw; "
-                f"got budget={self.budget} and batch_size={self.batch_size}."
-            )
-        check_positive("tol", self.tol)
-        check_count("max_iter", self.max_iter)
-        make_sampler(self.sampling)
+        check_settings(**self._settings())
+
+    def _settings(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _SETTINGS}
 
     def _fit_problem(self, problem: Problem) -> None:
         rng = make_generator(self.random_state)
-        settings = Settings(
-            sampler=make_sampler(self.sampling),
-            C=float(self.C),
-            gamma=resolve_gamma(self.gamma, problem),
-            bias_correction=bool(self.bias_correction),
-            threshold=bool(self.threshold),
-            budget=int(self.budget),
-            batch_size=int(self.batch_size),
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-        )
+        settings = make_settings(problem, **self._settings())
         for state in active_sampling(problem, settings, rng):
             self._report(state)
         self._keep(problem, settings, state, rng)
@@ -170,9 +161,7 @@ class ActiveRankSVM(LinearRanker):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        # Points are classified around theta, which is 0 without `threshold`; pairs alone leave it open.
-        theta = found.theta if settings.gamma < 1 else None
-        self._set_weights(problem, found.w, theta, rng)
+        self._set_weights(found.w, model_threshold(problem, settings, found, rng))
         self.gap_ = found.relative_gap
         self.n_iter_ = max(found.n_passes, 1)
         self.n_pairs_ = len(state.pool)

@@ -15,7 +15,6 @@ from pairsift.data.rows import as_rows
 from pairsift.data.store import RowStore
 from pairsift.model import score_rows
 from pairsift.stats import auc
-from pairsift.threshold import balanced_threshold
 
 
 class LinearRanker(ClassifierMixin, BaseEstimator):
@@ -107,10 +106,8 @@ class LinearRanker(ClassifierMixin, BaseEstimator):
             ensure_all_finite=False,
         )
 
-    def _set_weights(self, problem: Problem, w: FloatArray, theta: float | None, rng: np.random.Generator) -> None:
-        """Set coefficients; a theta of None says that the model has no threshold of its own."""
-        if theta is None:
-            theta = balanced_threshold(problem, w, rng)
+    def _set_weights(self, w: FloatArray, theta: float) -> None:
+        """Set coefficients from w and the threshold theta."""
         self.coef_ = w[np.newaxis].copy()
         self.intercept_ = np.array([0.0 - theta])
 

@@ -1,0 +1,93 @@
+"""``pairsift fit``: from a file of labelled rows to a model file."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import click
+
+from pairsift.cli.options import JSON, OUTPUT
+
+
+@click.command()
+@click.argument("data", metavar="DATA", type=click.Path())
+@OUTPUT("Model file to write (safetensors).", required=True)
+@click.option("--C", "C", type=float, default=0.1, show_default=True, help="Weight of a chosen pair.")
+@click.option("--gamma", default="1.0", show_default=True, help='Pairs against points: in [0, 1], or "uniform".')
+@click.option("--sampling", default="soft-correct", show_default=True, help="random, or soft- / hard- close / correct.")
+@click.option("--bias-correction/--no-bias-correction", default=True, show_default=True, help="Weight pairs by 1 / p.")
+@click.option("--threshold/--no-threshold", default=False, show_default=True, help="Learn a threshold from the points.")
+@click.option("--budget", type=int, default=8000, show_default=True, help="Number of pairs to train on.")
+@click.option("--batch-size", type=int, default=100, show_default=True, help="Pairs drawn a round.")
+@click.option("--tol", type=float, default=1e-3, show_default=True, help="Relative duality gap to reach.")
+@click.option("--max-iter", type=int, default=1000, show_default=True, help="Passes at most in the last round.")
+@click.option("--random-state", type=int, default=None, help="Seed; the same seed gives the same model.")
+@JSON
+def fit(data: str, output: str, random_state: int | None, as_json: bool, **options: Any) -> None:
+    """Learn a linear model that puts positives ahead of negatives, from DATA (svmlight / LIBSVM text).
+
+    The larger of the two labels is the positive one.
+    """
+    import numpy as np
+
+    from pairsift.active import check_settings, fit_active, make_settings
+    from pairsift.data.problem import make_problem, split_binary_labels
+    from pairsift.data.svmlight import read_svmlight_rows
+    from pairsift.model import LinearModel, save_model
+    from pairsift.threshold import model_threshold
+
+    options["gamma"] = _gamma(options["gamma"])
+    try:
+        check_settings(**options)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    started = time.perf_counter()
+    rows, y, qid = read_svmlight_rows(data)
+    if qid is not None:
+        click.echo(f"{data} has query ids; they are not used: pairs are formed across queries.", err=True)
+    labels, positive = split_binary_labels(y)
+    problem = make_problem(rows, positive)
+    read = time.perf_counter()
+    settings = make_settings(problem, **options)
+    rng = np.random.default_rng(random_state)
+    state = fit_active(problem, settings, rng)
+    theta = model_threshold(problem, settings, state.solution, rng)
+    facts = {
+        "rows": problem.n_points,
+        "positives": problem.n_positive,
+        "pairs": problem.n_pairs,
+        "pairs_used": len(state.pool),
+        "pairs_rejected": round(sum(done.rejected for done in state.history)),
+        "relative_gap": state.solution.relative_gap,
+        "converged": state.solution.converged,
+        "stop_reason": state.stop_reason,
+        "seconds_reading": round(read - started, 3),
+        "seconds_fitting": round(time.perf_counter() - read, 3),
+    }
+    details = {"settings": {**options, "random_state": random_state}, "training": facts}
+    save_model(LinearModel(state.solution.w[np.newaxis], np.array([0.0 - theta]), labels, details=details), output)
+    if not state.solution.converged:
+        click.echo(
+            f"The gap is {state.solution.relative_gap:.2g}, not --tol {options['tol']:g}: scale the features, "
+            "or raise --max-iter.",
+            err=True,
+        )
+    click.echo(json.dumps({"model": output, **facts}) if as_json else _sentence(output, facts))
+
+
+def _gamma(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _sentence(output: str, facts: dict[str, Any]) -> str:
+    return (
+        f"{output}: trained on {facts['pairs_used']:,} of {facts['pairs']:,} pairs "
+        f"({facts['positives']:,} positive and {facts['rows'] - facts['positives']:,} negative rows) "
+        f"in {facts['seconds_fitting']:.2f} s after {facts['seconds_reading']:.2f} s of reading; "
+        f"relative gap {facts['relative_gap']:.1e}."
+    )

@@ -1,0 +1,18 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+JSON: Decorator = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines.")
+
+
+def OUTPUT(text: str, *, required: bool = False) -> Decorator:
+    """Return the option ``-o FILE``."""
+    default = None if required else "-"
+    return click.option("-o", "--output", metavar="FILE", required=required, default=default, help=text)

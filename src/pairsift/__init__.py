@@ -11,11 +11,16 @@ __version__ = "0.1.0"
 # scikit-learn (1 to 3 s) when it does not need it.
 _HOME = {
     "ActiveRankSVM": "pairsift.estimators",
+    "CombinedRankingRegression": "pairsift.estimators",
     "LinearModel": "pairsift.model",
+    "RankSVM": "pairsift.estimators",
     "RowStore": "pairsift.data.store",
+    "WeightedSVM": "pairsift.estimators",
     "auc": "pairsift.stats",
     "auc_interval": "pairsift.stats",
+    "certificate": "pairsift.certificate",
     "compare_auc": "pairsift.stats",
+    "load_dataset": "pairsift.data.datasets",
     "load_model": "pairsift.model",
     "make_ranking": "pairsift.data.generate",
     "partial_auc": "pairsift.stats",
@@ -25,10 +30,15 @@ _HOME = {
 }
 
 if TYPE_CHECKING:
+    from pairsift.certificate import certificate as certificate
+    from pairsift.data.datasets import load_dataset as load_dataset
     from pairsift.data.generate import make_ranking as make_ranking
     from pairsift.data.store import RowStore as RowStore
     from pairsift.data.svmlight import read_svmlight as read_svmlight
     from pairsift.estimators import ActiveRankSVM as ActiveRankSVM
+    from pairsift.estimators import CombinedRankingRegression as CombinedRankingRegression
+    from pairsift.estimators import RankSVM as RankSVM
+    from pairsift.estimators import WeightedSVM as WeightedSVM
     from pairsift.model import LinearModel as LinearModel
     from pairsift.model import load_model as load_model
     from pairsift.model import save_model as save_model

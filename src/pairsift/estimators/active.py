@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from pairsift.active import Settings, State, active_sampling, check_settings, make_settings
 from pairsift.data.problem import Problem
 from pairsift.data.store import RowStore
-from pairsift.estimators.base import LinearRanker, make_generator
+from pairsift.estimators.base import LinearRanker, make_generator, warn_unconverged
 from pairsift.sampling import Sampler
 from pairsift.threshold import model_threshold
 
@@ -155,12 +153,8 @@ class ActiveRankSVM(LinearRanker):
     def _keep(self, problem: Problem, settings: Settings, state: State, rng: np.random.Generator) -> None:
         found = state.solution
         if not found.converged:
-            warnings.warn(
-                f"The last round reached a relative duality gap of {found.relative_gap:.2g}, not tol={self.tol}, in "
-                f"{found.n_passes} passes. Scale the features, or raise max_iter (now {self.max_iter}).",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            gap = f"a relative duality gap of {found.relative_gap:.2g}"
+            warn_unconverged(gap, self.tol, found.n_passes, self.max_iter)
         self._set_weights(found.w, model_threshold(problem, settings, found, rng))
         self.gap_ = found.relative_gap
         self.n_iter_ = max(found.n_passes, 1)

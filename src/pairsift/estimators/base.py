@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -116,6 +118,16 @@ class LinearRanker(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+
+def warn_unconverged(reached: str, tol: float, n_iter: int, max_iter: int) -> None:
+    """Warn the caller of `fit` that `tol` was not reached."""
+    warnings.warn(
+        f"The solver stopped at {reached}, not tol={tol:g}, after {n_iter} iterations. "
+        f"Scale the features, or raise max_iter (now {max_iter}).",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
 
 
 def make_generator(random_state: Any) -> np.random.Generator:

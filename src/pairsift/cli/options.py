@@ -14,5 +14,5 @@ JSON: Decorator = click.option("--json", "as_json", is_flag=True, help="Print on
 
 def OUTPUT(text: str, *, required: bool = False) -> Decorator:
     """Return the option ``-o FILE``."""
-    default = None if required else "-"
-    return click.option("-o", "--output", metavar="FILE", required=required, default=default, help=text)
+    need: dict[str, Any] = {"required": True} if required else {"default": "-"}
+    return click.option("-o", "--output", metavar="FILE", help=text, **need)

@@ -1,0 +1,166 @@
+"""The command line, run as a user runs it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pairsift import auc, load_model, make_ranking
+
+COMMAND = [sys.executable, "-c", "import sys; from pairsift.cli import main; sys.argv[0] = 'pairsift'; main()"]
+
+
+def run(*arguments, cwd=None, text=True, **options):
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)], cwd=cwd, capture_output=True, text=text, check=False, **options
+    )
+
+
+def write_svmlight(path, X, y):
+    rows = (" ".join(f"{c + 1}:{v!r}" for c, v in enumerate(row) if v) for row in X.tolist())
+    path.write_text("".join(f"{label} {row}\n" for label, row in zip(y.tolist(), rows, strict=True)))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    X, y = make_ranking(3000, 6, random_state=0)
+    write_svmlight(folder / "train.svm", X[:2000], y[:2000])
+    write_svmlight(folder / "test.svm", X[2000:], y[2000:])
+    np.save(folder / "y.npy", y[2000:])
+    return folder
+
+
+def one_line(result, status):
+    assert result.returncode == status, result.stderr
+    assert "Traceback" not in result.stderr
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, result.stderr
+    return lines[0]
+
+
+def test_fit_then_score_gives_the_scores_of_the_model(folder):
+    done = run("fit", "train.svm", "-o", "model.safetensors", "--random-state", "3", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "8,000 of" in done.stdout
+    scored = run("score", "model.safetensors", "test.svm", cwd=folder)
+    assert scored.returncode == 0, scored.stderr
+    scores = np.array([float(line) for line in scored.stdout.split()])
+    assert auc(np.load(folder / "y.npy"), scores) > 0.85
+    model = load_model(folder / "model.safetensors")
+    assert model.details["settings"]["random_state"] == 3
+    assert model.classes_.tolist() == [0.0, 1.0]
+
+
+def test_the_command_and_the_estimator_learn_the_same_model(folder):
+    from pairsift import ActiveRankSVM, read_svmlight
+
+    run("fit", "train.svm", "-o", "same.safetensors", "--random-state", "5", "--budget", "500", cwd=folder)
+    X, y = read_svmlight(folder / "train.svm")
+    model = ActiveRankSVM(random_state=5, budget=500).fit(X, y)
+    loaded = load_model(folder / "same.safetensors")
+    np.testing.assert_array_equal(loaded.coef_, model.coef_)
+    np.testing.assert_array_equal(loaded.intercept_, model.intercept_)
+
+
+def test_json_is_one_object(folder):
+    done = run("fit", "train.svm", "-o", "j.safetensors", "--json", "--sampling", "soft-close", cwd=folder)
+    facts = json.loads(done.stdout)
+    assert facts["pairs_used"] == 8000
+    assert facts["relative_gap"] <= 1e-3
+
+
+def test_scores_go_to_a_file(folder):
+    run("fit", "train.svm", "-o", "o.safetensors", "--random-state", "0", cwd=folder)
+    assert run("score", "o.safetensors", "test.svm", "-o", "scores.txt", cwd=folder).stdout == ""
+    assert len((folder / "scores.txt").read_text().split()) == 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["fit", "missing.svm", "-o", "m"], 1, "missing.svm: No such file"),
+        (["fit", ".", "-o", "m"], 1, "directory"),
+        (["fit", "train.svm"], 2, "--output"),
+        (["fit", "train.svm", "-o", "m", "--budget", "-1"], 2, "budget must be"),
+        (["fit", "train.svm", "-o", "m", "--budget", "50"], 2, "at least batch_size"),
+        (["fit", "train.svm", "-o", "m", "--gamma", "2"], 2, r"gamma must be a number in [0, 1]"),
+        (["fit", "train.svm", "-o", "m", "--sampling", "hope"], 2, "sampling must be one of"),
+        (["fit", "train.svm", "-o", "m", "--nonsense"], 2, "--nonsense"),
+        (["fit", "train.svm", "-o", "no/such/folder/m"], 1, "No such file or directory"),
+        (["score", "train.svm", "test.svm"], 1, "not a pairsift model"),
+        (["score", "missing", "test.svm"], 1, "missing: No such file"),
+        (["nonsense"], 2, "nonsense"),
+    ],
+)
+def test_bad_usage_and_bad_files_are_one_line(folder, arguments, status, says):
+    assert says in one_line(run(*arguments, cwd=folder), status)
+    assert not (folder / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "no rows"),
+        ("1 1:1\n1 1:2\n", "one class"),
+        ("1 1:1\n0 1:2\n2 1:3\n", "exactly two values"),
+        ("1 1:1\n0 1:nan\n", "line 2"),
+        ("1 1:1\n0 2:1 1:1\n", "line 2"),
+    ],
+)
+def test_bad_rows_are_one_line(tmp_path, text, says):
+    (tmp_path / "bad.svm").write_text(text)
+    assert says in one_line(run("fit", "bad.svm", "-o", "m", cwd=tmp_path), 1)
+
+
+def test_a_failed_fit_leaves_the_old_model(folder, tmp_path):
+    old = tmp_path / "m"
+    old.write_bytes(b"old")
+    run("fit", folder / "missing.svm", "-o", old)
+    assert old.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("command", [[], ["fit"], ["score"], ["demo"], ["datasets"]])
+def test_help_is_shown_without_scikit_learn(command):
+    code = (
+        "import sys; from pairsift.cli import pairsift\n"
+        f"pairsift.main({[*command, '--help']!r}, prog_name='pairsift', standalone_mode=False)\n"
+        "assert not {'sklearn', 'pyarrow', 'scipy', 'matplotlib'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Usage: pairsift" in done.stdout
+
+
+def test_fit_and_score_do_not_import_scikit_learn(folder):
+    code = (
+        "import sys; from pairsift.cli import pairsift\n"
+        "for line in (['fit', 'train.svm', '-o', 'n', '--budget', '200'], ['score', 'n', 'test.svm', '-o', 's']):\n"
+        "    pairsift.main(line, prog_name='pairsift', standalone_mode=False)\n"
+        "assert 'sklearn' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_demo_ends_with_a_table(tmp_path):
+    done = run("demo", "--rows", "20000", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "ActiveRankSVM" in done.stdout
+    assert "logistic regression" in done.stdout
+    assert "8,000 of" in done.stdout
+    tables = json.loads(run("demo", "--rows", "20000", "--json", cwd=tmp_path).stdout)
+    for table in tables:
+        for method in table["methods"]:
+            assert 0.7 < method["low"] <= method["auc"] <= method["high"] <= 1
+
+
+def test_version():
+    from pairsift import __version__
+
+    assert run("--version").stdout.strip() == f"pairsift, version {__version__}"
+    text = Path(__file__).parents[1].joinpath("pyproject.toml").read_text()
+    assert f'version = "{__version__}"' in text

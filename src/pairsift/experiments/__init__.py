@@ -1,0 +1,1 @@
+"""Experiments: data sets, methods, and what runs and measures them."""

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairsift.all_pairs import HINGE, SQUARED_HINGE, AllPairs, Loss, argsort, loss_by_name, smoothed_hinge
+from pairsift.all_pairs_reference import mean_loss
 
 LOSSES = [HINGE, SQUARED_HINGE, smoothed_hinge(0.5), smoothed_hinge(1e-3)]
 
@@ -63,6 +64,17 @@ def test_sums_equal_brute_force(loss, weighted, p, q, seed):
         z = (1 + q)[None, :] - p[:, None]
         slack = np.outer(s, t) / (s.sum() * t.sum()) * (np.maximum(z, 0) - z * dphi(loss, z))
         np.testing.assert_allclose(sums.slack, slack.sum(), atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.name}-{loss.width}")
+def test_kernel_equals_the_numpy_reference(loss):
+    rng = np.random.default_rng(8)
+    p, q, s, t = rng.normal(size=3000), rng.normal(size=2000), rng.uniform(1, 3, 3000), rng.uniform(1, 3, 2000)
+    value, dp, dq = mean_loss(p, q, s / s.sum(), t / t.sum(), loss)
+    sums = AllPairs(p, q, s, t).sums(loss)
+    assert sums.value == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(sums.positive, dp, atol=1e-13)
+    np.testing.assert_allclose(sums.negative, dq, atol=1e-13)
 
 
 def near_kink(p, q) -> float:

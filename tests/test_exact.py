@@ -239,6 +239,26 @@ def test_separable_and_strong():
         assert auc(y, X @ found.w) == 1.0
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kind", ["one binary column", "constant column", "very different scales", "heavy tails"])
+def test_awkward_data(loss, kind):
+    rng = np.random.default_rng(1)
+    y = rng.uniform(size=1500) < 0.1
+    X = rng.normal(size=(1500, 20)) + 0.5 * y[:, None]
+    if kind == "one binary column":  # all margins are -w, 0 and w: the minimum sits in a kink
+        X = np.where(X[:, :1] > 0.5, 1.0, 0.0)
+    elif kind == "constant column":  # the gradient is rounding from the start
+        X = np.full((1500, 1), 1e4 / 3)
+    elif kind == "very different scales":
+        X = X * np.geomspace(1e-4, 1e4, 20)
+    else:
+        X = rng.standard_cauchy(size=X.shape) + y[:, None]
+    for C in (1e-2, 1e5):
+        found = fit_exact(make_problem(as_rows(X), y), C, loss)
+        assert found.converged
+        assert found.n_iter < 300
+
+
 def test_too_few_steps_are_reported():
     X, y = make_data(400)
     for loss in LOSSES:

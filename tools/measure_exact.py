@@ -25,7 +25,7 @@ from pairsift.solvers.exact import fit_exact
 from pairsift.stats import auc
 
 SETS = ["a9a", "bank", "connect-4", "shuttle", "mnist", "covtype"]
-# The bounds of the issue: times LIBLINEAR's time, or seconds, whichever is more.
+# Bounds for these sets: times LIBLINEAR's time, or seconds, whichever is more. Of other sets only tol is asked.
 LIMITS = {"squared_hinge": (2.0, 0.1), "hinge": (6.0, 0.2)}
 TEST_FILES = {"a9a", "mnist", "shuttle"}
 
@@ -74,7 +74,7 @@ def measure(folder: Path, name: str, C: float, tol: float, repeats: int) -> bool
     all_good = True
     for loss, (times, seconds) in LIMITS.items():
         took, found = least_cpu_seconds(lambda loss=loss: fit_exact(problem, C, loss, tol=tol), repeats)
-        good = found.converged and took <= max(times * reference, seconds)
+        good = found.converged and (name not in SETS or took <= max(times * reference, seconds))
         area = auc(y_test, X_test @ found.w)
         numbers = f"{reference:.3f} | {took:.3f} | {took / reference:.2f} | {found.gap:.1e} | {found.n_iter}"
         print(

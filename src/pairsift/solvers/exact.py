@@ -58,8 +58,8 @@ class ExactResult:
         A lower bound of P's minimum. Hinge: the value of a dual feasible point. Squared hinge: P(w) - 1/2 |gradient|^2,
         which bounds a function of strong convexity 1.
     gap : float
-        Hinge: (primal - dual) / primal. Squared hinge: gradient norm relative to that at w = 0. At most `tol` when
-        `converged`.
+        Hinge: (primal - dual) / primal. Squared hinge: gradient norm relative to that at w = 0 (zero when that is
+        rounding). At most `tol` when `converged`.
     n_iter : int
         Newton steps on all rows (passes of dual descent for a small hinge problem).
     converged : bool
@@ -102,7 +102,8 @@ def fit_exact(
     if small and chosen is HINGE:
         found = solve_explicit_pairs(problem, C, min(tol, SMALL_TOL), max_iter, seed)
         gap = found.relative_gap
-        return ExactResult(found.w, found.primal, found.primal - found.gap, gap, found.n_passes, gap <= tol)
+        if gap <= tol:
+            return ExactResult(found.w, found.primal, found.primal - found.gap, gap, found.n_passes, True)
     sample = FullObjective(_sample(problem, seed), C)
     sampled = sample.problem.n_points < problem.n_points
     objective = FullObjective(problem, C) if sampled else sample
@@ -126,7 +127,8 @@ def _solve_squared(
     objective: FullObjective, precondition: Preconditioners, w: FloatArray, tol: float, max_iter: int
 ) -> ExactResult:
     norm_at_zero = _norm(objective.gradient(objective.at_zero(SQUARED_HINGE)))
-    target = tol * norm_at_zero
+    rounding = 1e-14 * objective.C * precondition.typical_norm
+    target = max(tol * norm_at_zero, rounding)
     best: Iterate | None = None
     n_iter = 0
     for n_iter, at in enumerate(
@@ -142,7 +144,8 @@ def _solve_squared(
         if at.norm <= target or n_iter >= max_iter:
             break
     assert best is not None
-    gap = best.norm / norm_at_zero if norm_at_zero > 0 else 0.0
+    # Where the classes have one mean the gradient is rounding from the start, and w = 0 is the solution.
+    gap = best.norm / norm_at_zero if norm_at_zero > 10 * rounding else 0.0
     value = best.point.value
     return ExactResult(best.point.w, value, value - 0.5 * best.norm**2, gap, n_iter, gap <= tol)
 

@@ -37,12 +37,15 @@ class Preconditioner(Protocol):
 
 
 class Preconditioners:
-    """(w, loss) -> the preconditioner there, from one sample for a whole fit."""
+    """(w, loss) -> the preconditioner there, from one sample for a whole fit; `typical_norm`: rms of its |x_k|."""
 
     def __init__(self, sample: FullObjective) -> None:
         rows = sample.rows
         assert isinstance(rows, CsrRows | DenseRows)
         self.sample, self.rows = sample, rows
+        norms = np.empty(rows.n_rows)
+        rows.kernel.squared_norms(0, rows.n_rows, norms)
+        self.typical_norm = float(np.sqrt(np.mean(norms)))
         n = float(sample.n_features)
         self._work = self.rows.values.size * n + n**3 / 3
         self._write = self._work <= CHEAP_WORK

@@ -195,3 +195,30 @@ def test_killed_at_random_moments(tmp_path):
     assert os.listdir(tmp_path) == ["rows.arrow"]
     assert RowStore(path).n_rows == 60_000
     assert path.read_bytes() == expected[0]
+
+
+_FULL = """
+import resource, sys
+from pairsift.data.blocks import ArrayBlocks
+from pairsift.data.convert import convert
+from pairsift.data.generate import make_ranking
+X, y = make_ranking(50_000, 10, random_state=0)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
+try:
+    convert(ArrayBlocks(X, y, block_rows=1000), sys.argv[1])
+except OSError as error:
+    print("refused:", error.errno)
+"""
+
+
+@pytest.mark.parametrize("room", [100_000, 3_700_000, 4_200_000])
+def test_no_room_for_the_output(tmp_path, room):
+    """The limit is met in the files of the classes, or in the store, which is larger; either way nothing is left."""
+    path = tmp_path / "rows.arrow"
+    path.write_text("old")
+    done = subprocess.run(
+        [sys.executable, "-c", _FULL, str(path), str(room)], capture_output=True, text=True, check=False
+    )
+    assert "refused: 27" in done.stdout, done.stderr
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["rows.arrow"]

@@ -45,6 +45,15 @@ def test_without_noise_the_classes_are_two_normals():
     assert along[y == 1].std() == pytest.approx(1, abs=0.03)
 
 
+def test_noisy_labels_are_drawn_anew():
+    """A negative row belongs to the hidden class of the positives with chance label_noise * positive_rate."""
+    X, y = make_ranking(50_000, 4, positive_rate=0.2, auc=0.8, label_noise=0.3, random_state=1)
+    along = X @ _law(50_000, 4, seed=seed_from(1)).signs / 2.0
+    delta = np.sqrt(2) * norm.ppf(0.5 + 0.3 / 0.7)
+    assert along[y == 0].mean() == pytest.approx(0.3 * 0.2 * delta, abs=0.03)
+    assert along[y == 1].mean() == pytest.approx((0.7 + 0.3 * 0.2) * delta, abs=0.05)
+
+
 @pytest.mark.parametrize("density", [None, 0.5])
 def test_grains_equal_the_whole(density):
     law = _law(density=density)

@@ -227,7 +227,7 @@ def test_compressed_or_shortened_is_refused(made):
     with pytest.raises(StoreFormatError, match="announces 700 rows but holds 699"):
         RowStore(path)
     _rewrite(path, options=pa.ipc.IpcWriteOptions(compression="lz4"))
-    with pytest.raises(StoreFormatError, match="compressed"):
+    with pytest.raises(StoreFormatError, match="it is compressed"):
         RowStore(path)
 
 
@@ -268,6 +268,32 @@ def test_rows_are_checked_when_read(tmp_path, bad):
     for read in (lambda: store.take(np.array([5, 333])), lambda: store.scores_between(np.zeros(D), 300, 400)):
         with pytest.raises(StoreFormatError, match=r"Row 333 of .*rows.arrow contains (NaN|infinity) in column 0"):
             read()
+
+
+def test_large_reads_are_checked_too(tmp_path, monkeypatch):
+    X = _data("dense")
+    path = tmp_path / "rows.arrow"
+    _write(path, X, batch_bytes=2**20)
+    data = path.read_bytes()
+    at = data.index(X[333].tobytes())
+    path.write_bytes(data[:at] + np.float32(np.nan).tobytes() + data[at + 4 :])
+    monkeypatch.setattr("pairsift.data.rows.FULL_CHECK_VALUES", 1)  # rows in memory are then checked only when used
+    with pytest.raises(StoreFormatError, match="contains NaN in column 0"):
+        RowStore(path).between(0, N)
+
+
+def test_a_buffer_may_not_reach_into_the_next_batch(made):
+    path, _, _ = made
+    with open(path, "rb") as file:
+        found = read_arrow_file(file.fileno(), path.stat().st_size, str(path))
+    offset, length = int(found.offsets[0, -1] - found.offsets[0, 0]), int(found.lengths[0, -1])
+    body = offset + -(-length // 8) * 8
+    data = path.read_bytes()
+    old, new = struct.pack("<qq", offset, length), struct.pack("<qq", body, length)
+    assert old in data
+    path.write_bytes(data.replace(old, new, 1))
+    with pytest.raises(StoreFormatError, match="a buffer claims bytes outside of its batch"):
+        RowStore(path)
 
 
 def test_columns_out_of_range_are_refused(tmp_path):

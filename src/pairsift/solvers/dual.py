@@ -49,9 +49,11 @@ def solve_dual(terms: Terms, alpha: FloatArray, *, tol: float, max_iter: int, se
     passes = min(max_iter, patience) if interior else max_iter
     best = descend(terms, alpha, tol=target, max_passes=passes, seed=seed)
     if interior and not best.converged:
-        inner = descend(terms, interior_point(terms), tol=target, max_passes=0, seed=seed)
-        polished = descend(terms, inner.alpha, tol=target, max_passes=_POLISH_PASSES, seed=seed)
-        best = min(best, inner, polished, key=lambda found: found.gap)
+        inner = replace(interior_point(terms, target), n_passes=best.n_passes)
+        best = min(best, inner, key=lambda found: found.gap)
+        if best.relative_gap > target:
+            polished = descend(terms, best.alpha, tol=target, max_passes=_POLISH_PASSES, seed=seed)
+            best = min(best, polished, key=lambda found: found.gap)
     # Rounding may forbid the tighter target of a small problem; what was asked for is `tol`.
     return replace(best, converged=best.converged or best.relative_gap <= tol)
 

@@ -9,6 +9,11 @@ Each step solves ``(Z Z^T + D) da = r`` with the diagonal D = z / a + y / t. Whe
 this is done in the space of w, by ``(I + Z^T D^-1 Z) dw = Z^T D^-1 r`` and ``da = D^-1 (r - Z dw)``; otherwise in the
 space of the terms. Steps follow Mehrotra's predictor and corrector. The count of steps, 10 to 40, does not depend on
 how features are scaled, which is why this method takes over where coordinate descent crawls.
+
+w is carried along, ``w += Z^T da``, and never summed anew from a. Where features are large, a in double precision
+cannot say what w is: w = Z^T a is then a small difference of large numbers, and margins of terms that should be 1
+would be off by |z|^2 U times the rounding. Carried along, w gets as exact as the steps get short. What it
+differs from Z^T a is part of the certificate (`pairsift.solvers.terms`), as ``1/2 |w - Z^T a|^2``.
 """
 
 from __future__ import annotations
@@ -20,12 +25,14 @@ import numpy as np
 
 from pairsift import _core
 from pairsift._typing import BoolArray, FloatArray
-from pairsift.solvers.terms import Terms
+from pairsift.solvers.active_set import settle
+from pairsift.solvers.terms import DualSolution, Terms
 
 _MAX_SIDE = 2000
-_MAX_WORK = 5e9
+_MAX_WORK = 8e9  # all problems of fewer than 2,000 terms are within it
 _MAX_STEPS = 100
 _TO_BOUNDARY = 0.995
+_PATIENCE = 3  # steps in a row that do not lower the gap
 
 Solver = Callable[[FloatArray], FloatArray]
 
@@ -36,13 +43,12 @@ def can_use_interior(terms: Terms) -> bool:
     return side <= _MAX_SIDE and len(terms) * float(side) ** 2 <= _MAX_WORK
 
 
-def interior_point(terms: Terms) -> FloatArray:
-    """Return dual variables near the optimum, inside their box; the caller asks for the certificate."""
-    full = np.zeros(len(terms))
+def interior_point(terms: Terms, target: float = 0.0) -> DualSolution:
+    """Return a solution near the optimum, with its certificate; beyond a relative gap of `target` no more is done."""
     used = terms.upper > 0
-    if np.any(used):
-        full[used] = _solve(_System(terms, used))
-    return full
+    if not np.any(used):
+        return terms.certify(np.zeros(terms.kernel.n_columns), 0.0, np.zeros(len(terms)))
+    return _solve(_System(terms, used), target)
 
 
 class _System:
@@ -54,9 +60,21 @@ class _System:
         if terms.kernel.n_columns > len(terms):
             self._row_gram = _row_gram(terms)[np.ix_(used, used)]
 
+    def combine(self, a: FloatArray) -> tuple[FloatArray, float]:
+        """Return Z^T a."""
+        return self.terms.combine(self.spread(a))
+
+    def gradient(self, w: FloatArray, theta: float) -> FloatArray:
+        """Return Z w - 1."""
+        return self.terms.margins(w, theta)[self.used] - 1
+
     def quadratic(self, a: FloatArray) -> FloatArray:
         """Return Z Z^T a."""
-        return self.terms.margins(*self.terms.combine(self._spread(a)))[self.used]
+        return self.terms.margins(*self.combine(a))[self.used]
+
+    def certify(self, at: _Iterate, a: FloatArray) -> DualSolution:
+        """Return the solution (w, a), with a put into its box."""
+        return self.terms.certify(at.w, at.theta, self.spread(np.clip(a, 0, self.upper)))
 
     def factor(self, diagonal: FloatArray) -> Solver | None:
         """Return the function that solves (Z Z^T + D) x = r, or None when rounding spoils the factor."""
@@ -68,7 +86,7 @@ class _System:
 
     def _factor_w(self, diagonal: FloatArray) -> Solver | None:
         inverse = 1 / diagonal
-        matrix = _column_gram(self.terms, self._spread(inverse))
+        matrix = _column_gram(self.terms, self.spread(inverse))
         matrix[np.diag_indices_from(matrix)] += 1
         inner = _factor(matrix)
         if inner is None:
@@ -76,13 +94,14 @@ class _System:
         d = self.terms.kernel.n_columns
 
         def solve(r: FloatArray) -> FloatArray:
-            w, theta = self.terms.combine(self._spread(inverse * r))
+            w, theta = self.combine(inverse * r)
             step = inner(w if self.terms.constants is None else np.append(w, theta))
             return inverse * (r - self.terms.margins(step[:d].copy(), float(step[d:].sum()))[self.used])
 
         return solve
 
-    def _spread(self, a: FloatArray) -> FloatArray:
+    def spread(self, a: FloatArray) -> FloatArray:
+        """Return a over all terms, 0 for those that are not used."""
         full = np.zeros(len(self.terms))
         full[self.used] = a
         return full
@@ -90,8 +109,10 @@ class _System:
 
 @dataclass
 class _Iterate:
-    """a and t = U - a with their multipliers z and y, and the gradient Z Z^T a - 1."""
+    """w, a and t = U - a with their multipliers z and y, and the gradient Z w - 1."""
 
+    w: FloatArray
+    theta: float
     a: FloatArray
     t: FloatArray
     z: FloatArray
@@ -104,7 +125,7 @@ class _Iterate:
 
     @property
     def gap(self) -> float:
-        """Return the duality gap of a, which holds whatever the multipliers are."""
+        """Return the duality gap of (w, a), which holds whatever the multipliers are, as far as w = Z^T a."""
         return float(np.sum((self.a + self.t) * np.maximum(-self.gradient, 0) + self.a * self.gradient))
 
     def room(self, da: FloatArray, dz: FloatArray, dy: FloatArray) -> float:
@@ -112,31 +133,31 @@ class _Iterate:
         return min(_reach(self.a, da), _reach(self.t, -da), _reach(self.z, dz), _reach(self.y, dy))
 
 
-def _solve(system: _System) -> FloatArray:
+def _solve(system: _System, target: float) -> DualSolution:
     a = system.upper / 2
-    gradient = system.quadratic(a) - 1
+    w, theta = system.combine(a)
+    gradient = system.gradient(w, theta)
     slack = 1e-2 * max(1.0, float(np.mean(np.abs(gradient))))
-    at = _Iterate(a, system.upper - a, np.maximum(gradient, 0) + slack, np.maximum(-gradient, 0) + slack, gradient)
-    best = at
+    z, y = np.maximum(gradient, 0) + slack, np.maximum(-gradient, 0) + slack
+    at = best = _Iterate(w, theta, a, system.upper - a, z, y, gradient)
+    worse = 0
     for _ in range(_MAX_STEPS):
         moved = _mehrotra_step(system, at)
-        if moved is None:
+        if moved is None or worse > _PATIENCE:
             break
         at = moved
-        if at.gap < best.gap:
+        worse = 0 if at.gap < best.gap else worse + 1
+        if not worse:
             best = at
-        elif best.gap < 1e-8 * float(np.sum(best.a)):  # only rounding makes it worse so near the end
-            break
-    return _to_nearest_bound(best)
+    return _finish(system, best, target)
 
 
-def _to_nearest_bound(at: _Iterate) -> FloatArray:
-    """Put a variable onto its bound where its multiplier says that it belongs there."""
-    a, upper = at.a.copy(), at.a + at.t
-    a[(at.a < 1e-12 * upper) & (at.z > 1e-6)] = 0
-    high = (at.t < 1e-12 * upper) & (at.y > 1e-6)
-    a[high] = upper[high]
-    return a
+def _finish(system: _System, at: _Iterate, target: float) -> DualSolution:
+    """Put variables onto their bounds whose multipliers say that they belong there; the rest have margins of 1."""
+    low, high = at.a < at.z * system.upper, at.t < at.y * system.upper
+    snapped = system.certify(at, np.where(low, 0.0, np.where(high, system.upper, at.a)))
+    settled = settle(system.terms, snapped, system.spread((~low & ~high).astype(np.float64)) > 0, target)
+    return min(system.certify(at, at.a), settled, key=lambda found: found.gap)
 
 
 def _mehrotra_step(system: _System, at: _Iterate) -> _Iterate | None:
@@ -165,7 +186,9 @@ def _mehrotra_step(system: _System, at: _Iterate) -> _Iterate | None:
     a, t = at.a + length * da, at.t - length * da
     if not np.isfinite(length) or length < 1e-10 or np.any(a <= 0) or np.any(t <= 0):
         return None
-    return _Iterate(a, t, at.z + length * dz, at.y + length * dy, system.quadratic(a) - 1)
+    dw, dtheta = system.combine(length * da)
+    w, theta = at.w + dw, at.theta + dtheta
+    return _Iterate(w, theta, a, t, at.z + length * dz, at.y + length * dy, system.gradient(w, theta))
 
 
 def _reach(value: FloatArray, change: FloatArray) -> float:

@@ -58,10 +58,27 @@ class Terms:
         self.kernel.add_combination(a if self.signs is None else a * self.signs, w)
         return w, 0.0 if self.constants is None else float(np.sum(self.constants * a))
 
+    def certify(self, w: FloatArray, theta: float, alpha: FloatArray) -> DualSolution:
+        """Return (w, theta) and alpha as a solution with its gap, for any w and any alpha in the box.
+
+        primal - dual = sum_k (U_k [1 - m_k]_+ + a_k (m_k - 1)) + 1/2 |w - sum_k a_k z_k|^2 with m_k = w . z_k: a sum
+        of numbers that are not negative, so that it does not cancel.
+        """
+        gradient = self.margins(w, theta) - 1
+        losses = self.upper * np.maximum(0, -gradient)
+        rest_w, rest_theta = self.combine(alpha)
+        rest = np.sum((w - rest_w) ** 2) + (theta - rest_theta) ** 2
+        primal = (np.sum(w**2) + theta**2) / 2 + np.sum(losses)
+        gap = np.sum(np.maximum(losses + alpha * gradient, 0)) + rest / 2
+        return DualSolution(w, theta, alpha, float(primal), float(gap), 0, False)
+
 
 @dataclass(frozen=True)
 class DualSolution:
-    """A solution with its certificate: ``gap`` = primal - dual >= 0."""
+    """A solution with its certificate: ``gap`` = primal - dual >= 0.
+
+    w is sum_k a_k z_k up to rounding, and the gap holds for the w that is here.
+    """
 
     w: FloatArray
     theta: float

@@ -12,7 +12,7 @@ gap,
 
 The first term is half the squared norm of the smoothed gradient, which Newton's method removes; the second falls with
 e^2, and e is made just small enough for it. (Why not cutting planes: SVM^perf's take 10 to 54 times the time of a
-point-wise SVM at the strength of the paper; this takes about the same time.)
+point-wise SVM at the strength of the paper; `tools/measure_exact.py` prints what this takes.)
 
 Both start from the solution on a few thousand rows of each class, which is a good w for all rows, and, with few
 columns, a good Hessian too.

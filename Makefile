@@ -35,7 +35,6 @@ clean:
 
 $(VENV)/.venv:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
 	touch $@
 
 $(VENV)/.demo: $(VENV)/.venv $(SOURCES)

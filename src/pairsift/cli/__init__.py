@@ -17,6 +17,7 @@ _SUMMARIES = {
     "fit": "Learn a model from a file of labelled rows.",
     "score": "Score the rows of a file with a model.",
     "datasets": "List, fetch and verify the paper's data sets.",
+    "bench": "Measure methods beside peers: training time, memory and AUC.",
 }
 
 

@@ -216,13 +216,14 @@ def test_peak_memory_sees_what_is_taken_and_given_back():
 
 
 def test_limits_are_the_larger_of_times_and_seconds():
-    def record(method, cpu, ratio):
-        cell = Measured("letter", method, cpu=cpu, ratios={"liblinear-wsvm": {"cpu": ratio}})
+    def record(method, cpu, ratio, name="a9a"):
+        cell = Measured(name, method, cpu=cpu, ratios={"liblinear-wsvm": {"cpu": ratio}})
         return {"cells": [vars(cell)]}
 
     assert missed_limits(record("wsvm", 0.04, 9.0)) == []
     assert missed_limits(record("wsvm", 4.0, 1.4)) == []
     assert missed_limits(record("soft-correct", 40.0, 100.0)) == []
+    assert missed_limits(record("wsvm", 4.0, 9.0, "news20")) == []
     (line,) = missed_limits(record("wsvm", 4.0, 1.6))
     assert "1.60 times liblinear-wsvm; the limit is 1.5 times or 0.05 s" in line
     (line,) = missed_limits(record("eranksvm", 4.0, None))

@@ -67,14 +67,14 @@ def test_exact_fit_over_store_and_blocks(tmp_path, loss):
 
 @pytest.mark.slow
 def test_memory_and_time_do_not_grow_with_the_rows(tmp_path):
-    """The command that measures 20,000,000 rows, at 2,000,000; the time is judged with room for a busy machine."""
+    """The command that measures 20,000,000 rows, at 2,000,000; CPU time is judged, as the machine may be busy."""
     tools = Path(__file__).parent.parent / "tools"
     command = [sys.executable, str(tools / "measure_store.py"), "--folder", str(tmp_path), "--rows", "2000000"]
     done = subprocess.run([*command, "--json", "--repeat", "3"], check=False, stdout=subprocess.PIPE, text=True)
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["private"] < 500e6
     assert found["grown"] < 100e6
-    assert found["ratio"] < 2.5
+    assert found["cpu_ratio"] < 2.0
     assert found["auc"] > 0.88
     assert not list(tmp_path.iterdir())
 

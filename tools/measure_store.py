@@ -86,10 +86,8 @@ def compare(options: argparse.Namespace, folder: Path) -> int:
         print(json.dumps({**best[options.rows], "ratio": ratio, "cpu_ratio": cpu_ratio, "private": memory}))
         return 0
     good = ratio <= MOST_RATIO and memory < MOST_MEMORY
-    print(
-        f"time ratio {ratio:.2f} (at most {MOST_RATIO}), of CPU time {cpu_ratio:.2f}; private memory {memory / 1e6:.0f} MB (below 1000): ",
-        end="",
-    )
+    print(f"time ratio {ratio:.2f} (at most {MOST_RATIO}), of CPU time {cpu_ratio:.2f}; ", end="")
+    print(f"private memory {memory / 1e6:.0f} MB (below 1000): ", end="")
     print("good" if good else "NOT GOOD")
     return 0 if good else 1
 

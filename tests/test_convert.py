@@ -110,8 +110,8 @@ def test_blocks_that_grow(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda X, y: [], "there are no rows"),
-        (lambda X, y: ArrayBlocks(X, np.zeros(90)), "all 90 rows have the label 0.0"),
+        (lambda X, y: [], "y is empty"),
+        (lambda X, y: ArrayBlocks(X, np.zeros(90)), "all 90 rows have one class, the label 0"),
         (lambda X, y: ArrayBlocks(X, np.arange(90) // 20, block_rows=10), r"after 0 \(20 rows\), 1 \(20 rows\) came 2"),
         (lambda X, y: ArrayBlocks(X, np.where(y, 1, np.nan)), "A label is NaN"),
         (lambda X, y: [Block(as_rows(X), y, None, 0), Block(as_rows(X), y, y + 1.0, 90)], "all blocks have weights"),

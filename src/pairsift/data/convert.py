@@ -21,6 +21,7 @@ import numpy as np
 
 from pairsift._typing import AnyArray, FloatArray, IntArray
 from pairsift.data.blocks import BLOCK_BYTES, Block
+from pairsift.data.labels import choose_labels
 from pairsift.data.rows import CsrRows, DenseRows, MemoryRows
 from pairsift.data.store import RowStore
 from pairsift.data.store_header import StoreHeader
@@ -122,17 +123,7 @@ class _Classes:
 
     def labels(self, positive: Any) -> tuple[Any, Any]:
         """Return the negative and the positive label."""
-        if len(self._counts) < 2:
-            seen = "; ".join(f"all {count} rows have the label {label!r}" for label, count in self._counts.items())
-            raise ValueError(f"Rows of two classes are required to order pairs, but {seen or 'there are no rows'}.")
-        low, high = sorted(self._counts)
-        if positive is None:
-            return low, high
-        chosen = [label for label in (low, high) if label == positive or str(label) == str(positive)]
-        if len(chosen) != 1:
-            counts = ", ".join(f"{label!r} ({count} rows)" for label, count in self._counts.items())
-            raise ValueError(f"The positive label {positive!r} does not occur; the labels are {counts}.")
-        return (high, low) if chosen[0] == low else (low, high)
+        return choose_labels(self._counts, positive)
 
     def header(self, labels: tuple[Any, Any], extra: dict[str, Any]) -> StoreHeader:
         """Return the header of the store."""

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pairsift._typing import AnyArray, FloatArray, IntArray
+from pairsift.data.labels import choose_labels
 from pairsift.data.rows import RowSource
 
 
@@ -94,43 +95,40 @@ def check_sample_weight(sample_weight: AnyArray, n_rows: int) -> FloatArray:
         raise ValueError(
             f"sample_weight must have one value for each of the {n_rows} rows; got an array of shape {weights.shape}."
         )
-    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
-        raise ValueError("sample_weight must be finite and not negative.")
+    check_weights(weights, "sample_weight")
     if not np.any(weights > 0):
         raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
     return weights
 
 
-def split_binary_labels(y: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Return the two labels in ascending order and whether each row has the second one (the positive label).
+def check_weights(weights: FloatArray, name: str) -> FloatArray:
+    """Return the weights; raise `ValueError` unless they are finite and not negative."""
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise ValueError(f"{name} must be finite and not negative.")
+    return weights
 
-    Numbers are compared with their minimum and maximum, in O(N); only other labels are sorted.
+
+def split_binary_labels(y: AnyArray, positive: Any = None, *, strict: bool = False) -> tuple[AnyArray, AnyArray]:
+    """Return the negative and the positive label, and whether each row has the latter.
+
+    Without `positive` the larger label is positive; `choose_labels` has the rule. Numbers are compared with their
+    minimum and maximum, in O(N); only other labels are sorted.
     """
     y = np.asarray(y)
     if y.ndim != 1:
         raise ValueError(f"y must be one-dimensional, one label a row; got an array of shape {y.shape}.")
-    if len(y) == 0:
-        raise ValueError("y is empty: at least one positive and one negative row are required.")
-    if y.dtype.kind in "biuf":
-        if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
-            raise ValueError("Input y contains NaN or infinity; every row needs a label.")
+    if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+        raise ValueError("Input y contains NaN or infinity; every row needs a label.")
+    if y.dtype.kind in "biuf" and len(y):
         low, high = y.min(), y.max()
         is_high = y == high
         if low != high and bool(np.all(is_high | (y == low))):
-            return np.array([low, high]), is_high
+            n_high = int(np.count_nonzero(is_high))
+            chosen = choose_labels({low: len(y) - n_high, high: n_high}, positive, strict=strict)
+            return np.array(chosen), is_high if chosen[1] == high else ~is_high
     labels, counts = np.unique(y, return_counts=True)
-    if len(labels) == 1:
-        raise ValueError(
-            f"Two classes are required, but all {len(y)} rows have one class, the label {labels[0]!r}: "
-            "there is no pair to order."
-        )
-    if len(labels) > 2:
-        shown = ", ".join(f"{label!r} ({count} rows)" for label, count in zip(labels[:5], counts[:5], strict=True))
-        raise ValueError(
-            "Only binary classification is supported. The labels of y must have exactly two values; "
-            f"got {len(labels)}: {shown}{', ...' if len(labels) > 5 else ''}."
-        )
-    return labels, y == labels[1]
+    chosen = choose_labels(dict(zip(labels.tolist(), counts.tolist(), strict=True)), positive, strict=strict)
+    return np.array(chosen, dtype=y.dtype), y == chosen[1]
 
 
 def _both(positives: IntArray, negatives: IntArray) -> tuple[IntArray, IntArray]:

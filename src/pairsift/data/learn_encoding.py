@@ -1,0 +1,284 @@
+"""One pass over a table: what its columns are, which values are missing, and how the labels are spread.
+
+Text with very many different values is an identifier or free text far more often than a category, and one column for
+each would hide that: beyond `max_categories` values a column is refused by name, and the user drops it, or raises the
+limit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pairsift._typing import AnyArray, FloatArray
+from pairsift.data.csv_table import TypeChangedError
+from pairsift.data.encoding import (
+    IMPUTATIONS,
+    Column,
+    Encoding,
+    Impute,
+    _listed,
+    codes_of,
+    infinite_values,
+    is_number,
+    is_text,
+    missing_values,
+    numbers_of,
+    text_of,
+)
+from pairsift.data.tables import Table, TableError, import_pyarrow, index_columns
+
+MAX_CATEGORIES = 1000
+MEDIAN_VALUES = 2**24  # kept in all, 128 MB; beyond that the median is one of every second, fourth, ... value
+
+_MOST_LABELS = 1000
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What the user says about a table.
+
+    Attributes
+    ----------
+    label : str
+        The column of the labels.
+    positive : optional
+        The positive label; needed unless the labels are 0/1, -1/+1 or false/true.
+    weight : str, optional
+        The column of sample weights.
+    drop : sequence of str
+        Columns that are no features.
+    categorical : sequence of str
+        Columns of numbers that are categories, such as postal codes.
+    impute : "mean", "median", "zero" or None
+        What stands for missing values; None refuses them.
+    max_categories : int
+        Most different values of a category column.
+    """
+
+    label: str
+    positive: Any = None
+    weight: str | None = None
+    drop: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    impute: Impute | None = None
+    max_categories: int = MAX_CATEGORIES
+
+    def __post_init__(self) -> None:
+        if self.impute is not None and self.impute not in IMPUTATIONS:
+            raise ValueError(f"impute must be mean, median, zero or None; got {self.impute!r}.")
+        if self.label in self.drop or self.label == self.weight:
+            raise ValueError(f"The label column {self.label!r} cannot be dropped, nor be the weight.")
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What the pass found."""
+
+    encoding: Encoding
+    n_rows: int
+    label_counts: dict[Any, int]
+
+
+def learn_encoding(table: Table, options: TableOptions) -> Learned:
+    """Read a table once and return how its columns become features.
+
+    Raises
+    ------
+    TableError
+        Columns that are not there, or that cannot be used; missing or infinite values.
+    """
+    while True:
+        try:
+            return _learn(table, options)
+        except TypeChangedError:  # CSV text showed its types late; each column can do so twice at most
+            continue
+
+
+def _learn(table: Table, options: TableOptions) -> Learned:
+    columns = _features(table, options)
+    if not columns:
+        raise TableError(f"{table.name}: no column is left to learn from, besides the label.")
+    keep = max(1000, MEDIAN_VALUES // len(columns)) if options.impute == "median" else 0
+    learners = [_learner(table, name, options, keep) for name in columns]
+    extra = [options.label] + ([options.weight] if options.weight else [])
+    labels: Counter[Any] = Counter()
+    n_rows = 0
+    for batch in table.batches([*columns, *extra]):
+        for learner in learners:
+            learner.add(batch.column(learner.name))
+        _count_labels(labels, batch.column(options.label), options.label, table.name)
+        n_rows += batch.num_rows
+    if n_rows == 0:
+        raise TableError(f"{table.name}: the table has no rows.")
+    _refuse_faults(learners, options, table.name)
+    kinds = [table.schema.field(learner.name).type for learner in learners if isinstance(learner, _Numbers)]
+    single = bool(kinds) and all(import_pyarrow().types.is_float32(kind) for kind in kinds)
+    made = tuple(learner.finish(options.impute, table.name) for learner in learners)
+    encoding = Encoding(made, "float32" if single else "float64", options.impute, options.label, options.weight)
+    return Learned(encoding, n_rows, dict(labels))
+
+
+def _features(table: Table, options: TableOptions) -> list[str]:
+    names = list(table.schema.names)
+    for role, name in (("label", options.label), ("weight", options.weight)):
+        if name is not None and name not in names:
+            hint = "" if len(names) > 1 else " Only one column: is the delimiter right?"
+            raise TableError(
+                f"{table.name}: there is no {role} column {name!r}; the columns are {_listed(names)}.{hint}"
+            )
+    for role, given in (("drop", options.drop), ("categorical", options.categorical)):
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise TableError(
+                f"{table.name}: --{role} names {', '.join(map(repr, unknown))}, which is no column; "
+                f"the columns are {_listed(names)}."
+            )
+    left_out = {options.label, options.weight, *options.drop, *index_columns(table.schema)}
+    return [name for name in names if name not in left_out]
+
+
+def _learner(table: Table, name: str, options: TableOptions, keep: int) -> _Numbers | _Categories:
+    kind, types = table.schema.field(name).type, import_pyarrow().types
+    if is_text(kind) or types.is_dictionary(kind) or (name in options.categorical and is_number(kind)):
+        return _Categories(name, options.max_categories, table.name)
+    if is_number(kind) or types.is_null(kind):
+        return _Numbers(name, bool(types.is_boolean(kind)), keep)
+    raise TableError(
+        f"{table.name}: column {name!r} is of type {kind}, which is neither number nor text. Leave it out with --drop, "
+        "or turn it into numbers first (a date into days since some day, say)."
+    )
+
+
+@dataclass
+class _Numbers:
+    """What is learned of a column of numbers."""
+
+    name: str
+    is_bool: bool
+    keep: int  # how many values to keep for the median
+    n_missing: int = 0
+    n_infinite: int = 0
+    n_values: int = 0
+    total: float = 0.0
+    kept: list[FloatArray] = field(default_factory=list)
+    n_kept: int = 0
+    every: int = 1
+
+    def add(self, array: Any) -> None:
+        numbers = numbers_of(array, self.name, "")
+        present = numbers[~np.isnan(numbers)]
+        self.n_missing += len(numbers) - len(present)
+        self.n_infinite += int(np.count_nonzero(np.isinf(present)))
+        if self.keep:
+            self._keep(present)
+        self.total += float(np.sum(present))
+        self.n_values += len(present)
+
+    def _keep(self, present: AnyArray) -> None:
+        part = present[-self.n_values % self.every :: self.every].copy()
+        self.kept.append(part)
+        self.n_kept += len(part)
+        while self.n_kept > self.keep:
+            self.kept = [np.concatenate(self.kept)[::2].copy()]
+            self.n_kept, self.every = len(self.kept[0]), 2 * self.every
+
+    def finish(self, impute: Impute | None, table: str) -> Column:
+        kind = "bool" if self.is_bool else "number"
+        if impute is None:
+            return Column(self.name, kind)  # type: ignore[arg-type]
+        fill = 0.0
+        if impute != "zero":
+            _refuse_empty(self.n_values, self.name, table)
+            fill = float(np.median(np.concatenate(self.kept))) if impute == "median" else self.total / self.n_values
+        return Column(self.name, kind, fill)  # type: ignore[arg-type]
+
+
+@dataclass
+class _Categories:
+    """What is learned of a column of categories."""
+
+    name: str
+    most: int
+    table: str
+    n_missing: int = 0
+    n_infinite: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, array: Any) -> None:
+        codes, values = codes_of(text_of(array, self.name, ""))
+        self.n_missing += int(np.count_nonzero(codes < 0))
+        for value, count in zip(values, np.bincount(codes[codes >= 0], minlength=len(values)).tolist(), strict=True):
+            if count:
+                self.counts[value] += count
+        if len(self.counts) > 100 * self.most:  # counting on would fill the memory, and the answer is known
+            self.refuse(at_least="at least ")
+
+    def refuse(self, at_least: str = "") -> None:
+        """Raise when there are too many categories."""
+        if len(self.counts) > self.most:
+            raise TableError(
+                f"{self.table}: column {self.name!r} has {at_least}{len(self.counts)} different values, more than "
+                f"{self.most}. Leave it out with --drop {self.name}, or allow more with --max-categories."
+            )
+
+    def finish(self, impute: Impute | None, table: str) -> Column:
+        _refuse_empty(len(self.counts), self.name, table)
+        fill = None
+        if impute in ("mean", "median"):
+            fill = min(self.counts, key=lambda value: (-self.counts[value], value))
+        return Column(self.name, "category", fill, tuple(sorted(self.counts)))
+
+
+def _refuse_empty(count: int, name: str, table: str) -> None:
+    if count == 0:
+        raise TableError(f"{table}: column {name!r} has no value in any row; leave it out with --drop {name}.")
+
+
+def _refuse_faults(learners: list[_Numbers | _Categories], options: TableOptions, table: str) -> None:
+    for learner in learners:
+        if isinstance(learner, _Categories):
+            learner.refuse()
+    infinite = {learner.name: learner.n_infinite for learner in learners if learner.n_infinite}
+    if infinite:
+        raise infinite_values(table, infinite)
+    missing = {learner.name: learner.n_missing for learner in learners if learner.n_missing}
+    if missing and options.impute is None:
+        raise missing_values(table, missing)
+
+
+def _count_labels(labels: Counter[Any], array: Any, name: str, table: str) -> None:
+    codes, values = plain_labels(array, name, table)
+    for value, count in zip(values, np.bincount(codes, minlength=len(values)).tolist(), strict=True):
+        if count:
+            labels[value] += count
+    if len(labels) > _MOST_LABELS:
+        raise TableError(
+            f"{table}: the label column {name!r} has more than {_MOST_LABELS} different values; two are required. "
+            "Is it the right column?"
+        )
+
+
+def plain_labels(array: Any, name: str, table: str) -> tuple[AnyArray, list[Any]]:
+    """Return a label column as places in a list of labels: truth values, whole numbers, other numbers or text."""
+    if not (is_number(array.type) or is_text(array.type) or import_pyarrow().types.is_dictionary(array.type)):
+        raise TableError(f"{table}: the label column {name!r} is of type {array.type}; numbers or text are required.")
+    codes, values = codes_of(array if not is_text(array.type) else text_of(array, name, table))
+    absent = int(np.count_nonzero(codes < 0)) + sum(
+        int(np.count_nonzero(codes == place)) for place, value in enumerate(values) if value != value
+    )
+    if absent:
+        raise TableError(f"{table}: the label column {name!r} is empty in {absent} rows; every row needs a label.")
+    return codes, [_plain(value) for value in values]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool | str | int):
+        return value
+    number = float(value)
+    # CSV text does not tell 1 from 1.0, so that neither do we.
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number

@@ -1,0 +1,70 @@
+"""A table as blocks of encoded rows: one pass to learn the encoding, then one for each iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pairsift._typing import AnyArray, FloatArray
+from pairsift.data.blocks import Block
+from pairsift.data.encoding import numbers_of
+from pairsift.data.labels import choose_labels, match_label, show
+from pairsift.data.learn_encoding import TableOptions, learn_encoding, plain_labels
+from pairsift.data.problem import check_weights
+from pairsift.data.tables import Table, TableError
+
+
+class TableBlocks:
+    """A training table as a block source.
+
+    Attributes
+    ----------
+    encoding : Encoding
+        Learned from the table.
+    n_rows : int
+    labels : tuple
+        The negative and the positive label.
+    """
+
+    def __init__(self, table: Table, options: TableOptions) -> None:
+        learned = learn_encoding(table, options)
+        self._table = table
+        self.encoding, self.n_rows = learned.encoding, learned.n_rows
+        try:
+            self.labels = choose_labels(learned.label_counts, options.positive, strict=True)
+        except ValueError as error:
+            raise TableError(f"{table.name}, label column {options.label!r}: {error}") from error
+
+    def __iter__(self) -> Iterator[Block]:
+        encoding, labels = self.encoding, np.array(self.labels)
+        extra = [name for name in (encoding.label, encoding.weight) if name is not None]
+        assert encoding.label is not None
+        first = 0
+        for batch in self._table.batches([*encoding.names, *extra]):
+            rows = encoding.encode(batch, first, self._table.name)
+            positive = positives_of(batch, encoding.label, self.labels, self._table.name)
+            weights = None if encoding.weight is None else weights_of(batch, encoding.weight, self._table.name)
+            yield Block(rows, labels[positive.astype(np.int64)], weights, first)
+            first += rows.n_rows
+
+
+def positives_of(batch: Any, label: str, labels: Any, table: str) -> AnyArray:
+    """Return whether each row of a batch has the second of the two labels; any other label is refused."""
+    codes, values = plain_labels(batch.column(label), label, table)
+    meaning = np.zeros(len(values), dtype=bool)
+    for place in np.unique(codes).tolist():  # a dictionary may list labels that no row has
+        found = match_label(labels, values[place])
+        if found is None:
+            raise TableError(
+                f"{table}: the label column {label!r} holds {show(values[place])}; the model knows the labels "
+                f"{show(labels[0])} and {show(labels[1])}."
+            )
+        meaning[place] = found == labels[1]
+    return meaning[codes]
+
+
+def weights_of(batch: Any, weight: str, table: str) -> FloatArray:
+    """Return the weights of a batch; they must be finite and not negative."""
+    return check_weights(numbers_of(batch.column(weight), weight, table), f"{table}: the weight column {weight!r}")

@@ -2,7 +2,11 @@
 
 A model file is a safetensors file with the tensors ``coef`` (one float64 a feature) and ``intercept``, and in its
 metadata, under the key ``pairsift``, a JSON object with the format's version, the two labels, and what is known of
-the features and of the training. Everything is checked before it is used, and nothing in the file is ever executed.
+the features (names, the encoding of a table, scaling) and of the training. Everything is checked before it is used, and
+nothing in the file is ever executed.
+
+Scaling by column is folded into the coefficients, so that a model scores raw rows; scaling of rows to unit length is
+applied when scoring.
 """
 
 from __future__ import annotations
@@ -18,9 +22,14 @@ from typing import Any
 import numpy as np
 
 from pairsift._typing import AnyArray, FloatArray
+from pairsift.data.encoding import Encoding, encoded_parts, numbers_encoding
 from pairsift.data.replacing import replacing
 from pairsift.data.rows import RowSource, as_rows
-from pairsift.stats import auc
+from pairsift.data.scaled_rows import ScaledStore
+from pairsift.data.scaling import Scaling, ScalingKind, check_kind
+from pairsift.data.store import RowStore
+from pairsift.data.tables import FrameTable, is_frame
+from pairsift.data.training import TrainingData
 
 FORMAT = 1
 _METADATA_KEY = "pairsift"
@@ -44,6 +53,12 @@ class LinearModel:
     feature_names_in_ : array of str, or None
     details : dict
         Settings and facts of the training, as they are in the file.
+    encoding : Encoding or None
+        How the columns of a table become features.
+    scaling : "none", "unit", "standard" or "max"
+        How rows were scaled in training. Only "unit" is applied in scoring; the others are in the coefficients.
+    zero_based : bool or None
+        Whether the svmlight text of the training counted from zero.
     """
 
     coef_: FloatArray
@@ -51,6 +66,9 @@ class LinearModel:
     classes_: AnyArray
     feature_names_in_: AnyArray | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    encoding: Encoding | None = None
+    scaling: ScalingKind = "none"
+    zero_based: bool | None = None
 
     @property
     def n_features_in_(self) -> int:
@@ -62,9 +80,16 @@ class LinearModel:
 
         Parameters
         ----------
-        X : array, CSR matrix, `RowStore` or another row source
-            With as many columns as the model has features.
+        X : array, CSR matrix, `RowStore` or another row source; pandas or polars frame or Arrow table
+            With as many columns as the model has features. The columns of a table are found by name, if the model
+            knows names, and encoded if it was trained on a table.
         """
+        if is_frame(X) and (self.encoding is not None or self.feature_names_in_ is not None):
+            encoding = self.encoding or numbers_encoding(self.feature_names_in_)
+            parts = [self.decision_function(rows) for rows in encoded_parts(FrameTable(X), encoding)]
+            return np.concatenate(parts) if parts else np.empty(0)
+        if self.scaling == "unit":
+            X = scaled_to_unit(X)
         return score_rows(X, self.coef_[0], float(self.intercept_[0]))
 
     def predict(self, X: Any) -> AnyArray:
@@ -72,8 +97,10 @@ class LinearModel:
         return self.classes_[(self.decision_function(X) > 0).astype(np.int64)]
 
     def score(self, X: Any, y: AnyArray, sample_weight: AnyArray | None = None) -> float:
-        """Return the AUC."""
-        return auc(y, self.decision_function(X), sample_weight)
+        """Return the AUC: the share of pairs of a positive and another row that are ordered right."""
+        from pairsift.stats import auc  # brings scipy, which fitting and scoring need not wait for
+
+        return auc(np.asarray(y) == self.classes_[1], self.decision_function(X), sample_weight)
 
 
 def score_rows(X: Any, w: FloatArray, intercept: float) -> FloatArray:
@@ -82,6 +109,39 @@ def score_rows(X: Any, w: FloatArray, intercept: float) -> FloatArray:
     if rows.n_features != len(w):
         raise ValueError(f"X has {rows.n_features} features, but the model expects {len(w)} features.")
     return rows.scores_between(w, 0, rows.n_rows) + intercept
+
+
+def scaled_to_unit(X: Any) -> RowSource:
+    """Return the rows of X scaled to length one; those of a store are scaled when they are read."""
+    unit = Scaling("unit")
+    return ScaledStore(X, unit) if isinstance(X, RowStore) else unit.apply(as_rows(X))
+
+
+def trained_model(data: TrainingData, w: FloatArray, intercept: float, details: Mapping[str, Any]) -> LinearModel:
+    """Return the model of coefficients that were learned from `data`, so that it scores raw rows.
+
+    Parameters
+    ----------
+    data : TrainingData
+    w : array of shape (n_features,)
+        Coefficients for the rows of ``data.problem``, which are scaled.
+    intercept : float
+        Minus the threshold on the scores of those rows.
+    details : mapping
+        Settings and facts of the training, fit for JSON.
+    """
+    folded, shifted = data.scaling.fold(np.asarray(w, dtype=np.float64), float(intercept))
+    names = None if data.feature_names is None else np.array(data.feature_names, dtype=object)
+    return LinearModel(
+        folded[np.newaxis].copy(),
+        np.array([shifted]),
+        data.labels,
+        names,
+        details,
+        data.encoding,
+        data.scaling.kind,
+        data.zero_based,
+    )
 
 
 def as_model(model: Any) -> LinearModel:
@@ -126,6 +186,9 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         "format": FORMAT,
         "classes": [_label(label) for label in linear.classes_],
         "feature_names": None if linear.feature_names_in_ is None else [str(n) for n in linear.feature_names_in_],
+        "encoding": None if linear.encoding is None else linear.encoding.to_json(),
+        "scaling": linear.scaling,
+        "zero_based": linear.zero_based,
         "details": dict(linear.details),
     }
     tensors = {"coef": linear.coef_[0].copy(), "intercept": linear.intercept_}
@@ -193,7 +256,25 @@ def _checked(path: str, text: str, coef: AnyArray, intercept: AnyArray) -> Linea
     if not isinstance(details, dict):
         raise refuse("details must be an object")
     feature_names = None if names is None else np.array([str(name) for name in names], dtype=object)
-    return LinearModel(coef[np.newaxis], intercept, np.array(classes), feature_names, details)
+    try:
+        encoding = None if header.get("encoding") is None else Encoding.from_json(header["encoding"])
+        scaling = check_kind(header.get("scaling", "none"))
+    except (ValueError, TypeError) as error:
+        raise refuse(str(error).rstrip(".")) from error
+    if encoding is not None and encoding.n_features != len(coef):
+        raise refuse(f"its encoding has {encoding.n_features} features, but there are {len(coef)} coefficients")
+    if not isinstance(header.get("zero_based"), bool | None):
+        raise refuse("zero_based must be true or false")
+    return LinearModel(
+        coef[np.newaxis],
+        intercept,
+        np.array(classes),
+        feature_names,
+        details,
+        encoding,
+        scaling,
+        header.get("zero_based"),
+    )
 
 
 def _label(label: Any) -> str | int | float | bool:

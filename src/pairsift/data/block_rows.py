@@ -72,7 +72,7 @@ class BlockRows:
         if not found:
             return next(iter(self._source)).rows.take(rows)
         order = np.argsort(np.concatenate([places for places, _ in found]), kind="stable")
-        return _join([part for _, part in found]).take(order)
+        return join_rows([part for _, part in found]).take(order)
 
     def _parts(self, start: int, stop: int) -> Iterator[tuple[int, MemoryRows, int, int]]:
         """Yield the first row of each block that overlaps start <= k < stop, its rows, and the part that is inside."""
@@ -124,7 +124,8 @@ def _widened(rows: MemoryRows, n_features: int) -> MemoryRows:
     return CsrRows(rows.values, rows.columns, rows.starts, n_features)
 
 
-def _join(parts: list[MemoryRows]) -> MemoryRows:
+def join_rows(parts: list[MemoryRows]) -> MemoryRows:
+    """Return the rows of all parts, one after another."""
     dense = [part.values for part in parts if isinstance(part, DenseRows)]
     if len(dense) == len(parts):
         return DenseRows(np.concatenate(dense))

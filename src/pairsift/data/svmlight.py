@@ -132,12 +132,25 @@ def read_svmlight_rows(
     threads: int | None = None,
 ) -> SvmlightRows:
     """Read like `read_svmlight`, into the rows that the kernels take, without importing scipy."""
+    return read_svmlight_and_base(path, n_features=n_features, zero_based=zero_based, dtype=dtype, threads=threads)[0]
+
+
+def read_svmlight_and_base(
+    path: Source,
+    *,
+    n_features: int | None = None,
+    zero_based: ZeroBased = "auto",
+    dtype: npt.DTypeLike = np.float64,
+    threads: int | None = None,
+) -> tuple[SvmlightRows, bool]:
+    """Read like `read_svmlight_rows`, and tell also whether the text counts from zero."""
     reader = _Reader(path, n_features, zero_based, dtype, threads, PIECE_BYTES)
     for _ in reader.fed_blocks(BLOCK_BYTES):
         pass
     base, width = reader.base_and_width()
     values, columns, starts, y, qid = reader.parser.take(0 if base == 0 else 1)
-    return SvmlightRows(CsrRows(values, columns, starts, width), y, qid if reader.parser.has_qid else None)
+    rows = CsrRows(values, columns, starts, width)
+    return SvmlightRows(rows, y, qid if reader.parser.has_qid else None), base == 0
 
 
 def iterate_svmlight(

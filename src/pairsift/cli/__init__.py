@@ -16,6 +16,7 @@ _SUMMARIES = {
     "demo": "Show what pairsift does, on data that is there by itself.",
     "fit": "Learn a model from a file of labelled rows.",
     "score": "Score the rows of a file with a model.",
+    "convert": "Convert a file of labelled rows to a row store.",
     "datasets": "List, fetch and verify the paper's data sets.",
     "bench": "Measure methods beside peers: training time, memory and AUC.",
 }

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from pairsift.cli.options import JSON, OUTPUT
+from pairsift.cli.options import JSON, data_options, output_option, pop_data_options
 
 
 @click.command()
 @click.argument("data", metavar="DATA", type=click.Path())
-@OUTPUT("Model file to write (safetensors).", required=True)
+@output_option("Model file to write (safetensors).", required=True)
 @click.option("--C", "C", type=float, default=0.1, show_default=True, help="Weight of a chosen pair.")
 @click.option("--gamma", default="1.0", show_default=True, help='Pairs against points: in [0, 1], or "uniform".')
 @click.option("--sampling", default="soft-correct", show_default=True, help="random, or soft- / hard- close / correct.")
@@ -24,32 +24,40 @@ from pairsift.cli.options import JSON, OUTPUT
 @click.option("--tol", type=float, default=1e-3, show_default=True, help="Relative duality gap to reach.")
 @click.option("--max-iter", type=int, default=1000, show_default=True, help="Passes at most in the last round.")
 @click.option("--random-state", type=int, default=None, help="Seed; the same seed gives the same model.")
+@click.option(
+    "--scale",
+    type=click.Choice(["none", "unit", "standard", "max"]),
+    default="none",
+    show_default=True,
+    help="Scale rows (unit) or columns; remembered in the model.",
+)
+@data_options
 @JSON
-def fit(data: str, output: str, random_state: int | None, as_json: bool, **options: Any) -> None:
-    """Learn a linear model that puts positives ahead of negatives, from DATA (svmlight / LIBSVM text).
+def fit(data: str, output: str, random_state: int | None, scale: str, as_json: bool, **options: Any) -> None:
+    """Learn a linear model that puts positives ahead of negatives.
 
-    The larger of the two labels is the positive one.
+    DATA is svmlight / LIBSVM text, a NumPy file, a table (CSV, Parquet, Arrow), or a row store made by `pairsift
+    convert`.
     """
     import numpy as np
 
     from pairsift.active import check_settings, fit_active, make_settings
-    from pairsift.data.problem import make_problem, split_binary_labels
-    from pairsift.data.svmlight import read_svmlight_rows
-    from pairsift.model import LinearModel, save_model
+    from pairsift.data.training import open_training_data
+    from pairsift.model import save_model, trained_model
     from pairsift.threshold import model_threshold
 
+    reading = pop_data_options(options)
     options["gamma"] = _gamma(options["gamma"])
     try:
         check_settings(**options)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     started = time.perf_counter()
-    rows, y, qid = read_svmlight_rows(data)
-    if qid is not None:
+    rows = open_training_data(data, reading, scale=scale)
+    if rows.has_qid:
         click.echo(f"{data} has query ids; they are not used: pairs are formed across queries.", err=True)
-    labels, positive = split_binary_labels(y)
-    problem = make_problem(rows, positive)
     read = time.perf_counter()
+    problem = rows.problem
     settings = make_settings(problem, **options)
     rng = np.random.default_rng(random_state)
     state = fit_active(problem, settings, rng)
@@ -67,7 +75,7 @@ def fit(data: str, output: str, random_state: int | None, as_json: bool, **optio
         "seconds_fitting": round(time.perf_counter() - read, 3),
     }
     details = {"settings": {**options, "random_state": random_state}, "training": facts}
-    save_model(LinearModel(state.solution.w[np.newaxis], np.array([0.0 - theta]), labels, details=details), output)
+    save_model(trained_model(rows, state.solution.w, 0.0 - theta, details), output)
     if not state.solution.converged:
         click.echo(
             f"The gap is {state.solution.relative_gap:.2g}, not --tol {options['tol']:g}: scale the features, "

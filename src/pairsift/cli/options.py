@@ -12,7 +12,55 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 JSON: Decorator = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines.")
 
 
-def OUTPUT(text: str, *, required: bool = False) -> Decorator:
+def output_option(text: str, *, required: bool = False) -> Decorator:
     """Return the option ``-o FILE``."""
     need: dict[str, Any] = {"required": True} if required else {"default": "-"}
     return click.option("-o", "--output", metavar="FILE", help=text, **need)
+
+
+_DATA_OPTIONS: tuple[Decorator, ...] = (
+    click.option("--label", help="Column of the labels (tables), or a .npy file of labels beside a .npy file."),
+    click.option("--positive", help="The positive label; required unless labels are 0/1, -1/+1 or false/true."),
+    click.option("--weight", help="Column of sample weights (tables)."),
+    click.option("--drop", multiple=True, help="Column to leave out (tables); may be given several times."),
+    click.option("--categorical", multiple=True, help="Numeric column that names categories (tables)."),
+    click.option(
+        "--impute", type=click.Choice(["mean", "median", "zero"]), help="How to fill missing values (tables)."
+    ),
+    click.option("--max-categories", type=int, default=1000, show_default=True, help="Categories of a column at most."),
+    click.option("--format", help="svmlight, npy, npz, csv, tsv, parquet or arrow; by default from the file's name."),
+    click.option("--delimiter", help="What separates the columns of a CSV file."),
+    click.option("--n-features", type=int, help="Number of features (svmlight); by default the largest index."),
+    click.option(
+        "--zero-based", type=click.Choice(["auto", "yes", "no"]), default="auto", help="First index of svmlight text."
+    ),
+)
+_DATA_NAMES = (
+    "label",
+    "positive",
+    "weight",
+    "drop",
+    "categorical",
+    "impute",
+    "max_categories",
+    "format",
+    "delimiter",
+    "n_features",
+    "zero_based",
+)
+
+
+def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how a file of labelled rows is read."""
+    for option in reversed(_DATA_OPTIONS):
+        command = option(command)
+    return command
+
+
+def pop_data_options(options: dict[str, Any]) -> Any:
+    """Take the options of `data_options` out of a command's keywords."""
+    from pairsift.data.training import DataOptions
+
+    given = {name: options.pop(name) for name in _DATA_NAMES}
+    given["zero_based"] = {"auto": "auto", "yes": True, "no": False}[given["zero_based"]]
+    return DataOptions(**given)

@@ -2,26 +2,47 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
 import click
 
-from pairsift.cli.options import OUTPUT
+from pairsift.cli.options import output_option
 
 
 @click.command()
 @click.argument("model", metavar="MODEL", type=click.Path())
 @click.argument("data", metavar="DATA", type=click.Path())
-@OUTPUT("Where the scores go, one a line; - is standard output.")
-def score(model: str, data: str, output: str) -> None:
-    """Score the rows of DATA (svmlight / LIBSVM text) with MODEL; the higher, the more positive."""
-    from pairsift.data.replacing import replacing
-    from pairsift.data.svmlight import read_svmlight_rows
+@output_option("Where the scores go, one a line; - is standard output.")
+@click.option(
+    "--format", "format_", help="svmlight, npy, npz, csv, tsv, parquet or arrow; by default from the file's name."
+)
+@click.option("--delimiter", help="What separates the columns of a CSV file.")
+def score(model: str, data: str, output: str, format_: str | None, delimiter: str | None) -> None:
+    """Score the rows of DATA with MODEL, block by block: the higher, the more positive.
+
+    DATA may be any format that `pairsift fit` reads; - is standard input. The rows of a row store come in the order
+    of the store.
+    """
+    from pairsift.data.scoring import ScoringOptions, open_scoring_blocks
     from pairsift.model import load_model
 
     linear = load_model(model)
-    rows = read_svmlight_rows(data, n_features=linear.n_features_in_).rows
-    text = "".join(f"{value!r}\n" for value in linear.decision_function(rows).tolist())
-    if output == "-":
-        click.echo(text, nl=False)
-    else:
+    with _open_output(output) as file:
+        for block in open_scoring_blocks(data, linear, ScoringOptions(format=format_, delimiter=delimiter)):
+            scores = linear.decision_function(block.rows).tolist()
+            file.write("".join(f"{value!r}\n" for value in scores).encode())
+
+
+@contextmanager
+def _open_output(output: str) -> Iterator[BinaryIO]:
+    from pairsift.data.replacing import replacing
+
+    if output != "-":
         with replacing(output) as file:
-            file.write(text.encode())
+            yield file
+    else:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()

@@ -66,6 +66,47 @@ def test_the_command_and_the_estimator_learn_the_same_model(folder):
     np.testing.assert_array_equal(loaded.intercept_, model.intercept_)
 
 
+def test_a_store_gives_the_bits_of_the_text_it_was_made_from(folder):
+    done = run("convert", "train.svm", "-o", "rows.arrow", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "2,000" not in done.stdout
+    assert "6 features" in done.stdout
+    for source, model in (("train.svm", "text"), ("rows.arrow", "store")):
+        assert run("fit", source, "-o", model, "--random-state", "1", cwd=folder).returncode == 0
+    np.testing.assert_array_equal(load_model(folder / "text").coef_, load_model(folder / "store").coef_)
+    assert run("score", "text", "test.svm", cwd=folder).stdout == run("score", "store", "test.svm", cwd=folder).stdout
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["age,city,bought"]
+    for _ in range(600):
+        age, city = rng.integers(18, 80), rng.choice(["Oslo", "Rome"])
+        yes = (age - 50) / 20 + (city == "Oslo") + rng.normal() > 1
+        lines.append(f"{age},{city},{'yes' if yes else 'no'}")
+    (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_a_table_from_fit_to_scores_through_a_pipe(table):
+    options = ["--label", "bought", "--positive", "yes", "--scale", "standard", "--random-state", "0"]
+    done = run("fit", "table.csv", "-o", "m", *options, cwd=table)
+    assert done.returncode == 0, done.stderr
+    scored = run("score", "m", "table.csv", cwd=table)
+    text = (table / "table.csv").read_text()
+    assert run("score", "m", "-", cwd=table, input=text).stdout == scored.stdout
+    y = [line.endswith("yes") for line in text.splitlines()[1:]]
+    assert auc(y, [float(line) for line in scored.stdout.split()]) > 0.85
+
+
+def test_labels_in_words_need_a_positive_one(table):
+    line = one_line(run("fit", "table.csv", "-o", "m", "--label", "bought", cwd=table), 1)
+    assert "--positive" in line
+    assert "'yes' (" in line
+    assert "bought" in one_line(run("fit", "table.csv", "-o", "m", cwd=table), 1)
+
+
 def test_json_is_one_object(folder):
     done = run("fit", "train.svm", "-o", "j.safetensors", "--json", "--sampling", "soft-close", cwd=folder)
     facts = json.loads(done.stdout)
@@ -104,7 +145,7 @@ def test_bad_usage_and_bad_files_are_one_line(folder, arguments, status, says):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "no rows"),
+        ("", "the file is empty"),
         ("1 1:1\n1 1:2\n", "one class"),
         ("1 1:1\n0 1:2\n2 1:3\n", "exactly two values"),
         ("1 1:1\n0 1:nan\n", "line 2"),
@@ -123,7 +164,7 @@ def test_a_failed_fit_leaves_the_old_model(folder, tmp_path):
     assert old.read_bytes() == b"old"
 
 
-@pytest.mark.parametrize("command", [[], ["fit"], ["score"], ["demo"], ["datasets"]])
+@pytest.mark.parametrize("command", [[], ["fit"], ["score"], ["demo"], ["convert"], ["datasets"], ["bench"]])
 def test_help_is_shown_without_scikit_learn(command):
     code = (
         "import sys; from pairsift.cli import pairsift\n"

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pairsift.cli.options import JSON, OUTPUT
+from pairsift.cli.options import JSON, output_option
 
 _DEFAULT_METHODS = "wsvm,eranksvm,ranksvm-squared,crr,random,soft-close,soft-correct"
 
@@ -33,7 +33,7 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
 @click.option("--check", is_flag=True, help="End with status 1 if a method misses pairsift's own limit in time.")
 @click.option("--list", "list_methods", is_flag=True, help="List the methods and end.")
 @JSON
-@OUTPUT("Where the record goes, Markdown or (--json, or a name that ends in .json) JSON, with the table printed too.")
+@output_option("Where the record goes: Markdown, or JSON with --json or a name that ends in .json.")
 def bench(
     sets: list[str],
     methods: list[str],

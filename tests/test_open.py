@@ -359,6 +359,7 @@ def test_a_model_with_names_scores_frames_by_name(tmp_path):
     model = LinearModel(np.array([[1.0, 10.0]]), np.zeros(1), np.array([0, 1]), np.array(["a", "b"]))
     frame = pd.DataFrame({"b": [1.0, 2.0], "z": ["x", "y"], "a": [5, 6]})
     assert model.decision_function(frame).tolist() == [15, 26]
+    assert model.decision_function(frame[:0]).tolist() == []
     frame.to_csv(tmp_path / "t.csv")
     (block,) = open_scoring_blocks(tmp_path / "t.csv", model)
     assert model.decision_function(block.rows).tolist() == [15, 26]
@@ -428,3 +429,30 @@ print([name for name in ("scipy", "sklearn", "pyarrow", "pandas") if name in sys
         [sys.executable, "-c", script, tmp_path / "one.svm"], capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+_CONVERT = """
+import sys
+from pairsift.data.convert import convert
+from pairsift.data.training import DataOptions, open_convert_source
+options = DataOptions(label="y", positive="yes", drop=("id", "w"))
+with open_convert_source(sys.argv[1], options) as source:
+    convert(source.blocks, sys.argv[2], positive=source.positive, extra=source.extra, memory="32MB")
+print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of memory is read from /proc")
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_memory_of_a_conversion_does_not_grow_with_the_table(tmp_path, ending):
+    peaks = []
+    for times in (800, 2400):
+        frame = pd.concat([FRAME] * times)
+        path = tmp_path / f"{times}.{ending}"
+        frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path, row_group_size=20_000)
+        call = [sys.executable, "-c", _CONVERT, path, tmp_path / "rows.arrow"]
+        peaks.append(int(subprocess.run(call, capture_output=True, text=True, check=True).stdout.split()[-1]))
+    stored = (tmp_path / "rows.arrow").stat().st_size / 1024
+    assert stored > 60_000
+    assert peaks[1] - peaks[0] < stored / 2, peaks

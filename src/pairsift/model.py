@@ -14,22 +14,21 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pairsift._typing import AnyArray, FloatArray
-from pairsift.data.encoding import Encoding, encoded_parts, numbers_encoding
 from pairsift.data.replacing import replacing
 from pairsift.data.rows import RowSource, as_rows
-from pairsift.data.scaled_rows import ScaledStore
 from pairsift.data.scaling import Scaling, ScalingKind, check_kind
-from pairsift.data.store import RowStore
-from pairsift.data.tables import FrameTable, is_frame
-from pairsift.data.training import TrainingData
+
+if TYPE_CHECKING:
+    from pairsift.data.encoding import Encoding
+    from pairsift.data.training import TrainingData
 
 FORMAT = 1
 _METADATA_KEY = "pairsift"
@@ -84,10 +83,10 @@ class LinearModel:
             With as many columns as the model has features. The columns of a table are found by name, if the model
             knows names, and encoded if it was trained on a table.
         """
-        if is_frame(X) and (self.encoding is not None or self.feature_names_in_ is not None):
-            encoding = self.encoding or numbers_encoding(self.feature_names_in_)
-            parts = [self.decision_function(rows) for rows in encoded_parts(FrameTable(X), encoding)]
-            return np.concatenate(parts) if parts else np.empty(0)
+        if not isinstance(X, np.ndarray) and not hasattr(X, "scores_between"):
+            parts = _encoded(X, self)
+            if parts is not None:
+                return np.concatenate([np.empty(0), *(self.decision_function(rows) for rows in parts)])
         if self.scaling == "unit":
             X = scaled_to_unit(X)
         return score_rows(X, self.coef_[0], float(self.intercept_[0]))
@@ -113,8 +112,21 @@ def score_rows(X: Any, w: FloatArray, intercept: float) -> FloatArray:
 
 def scaled_to_unit(X: Any) -> RowSource:
     """Return the rows of X scaled to length one; those of a store are scaled when they are read."""
+    from pairsift.data.scaled_rows import ScaledStore
+    from pairsift.data.store import RowStore
+
     unit = Scaling("unit")
     return ScaledStore(X, unit) if isinstance(X, RowStore) else unit.apply(as_rows(X))
+
+
+def _encoded(X: Any, model: LinearModel) -> Iterable[RowSource] | None:
+    """Return the rows of a table, encoded; None if X is no table, or if the model knows no names."""
+    from pairsift.data.encoding import encoded_parts, numbers_encoding
+    from pairsift.data.tables import FrameTable, is_frame
+
+    if not is_frame(X) or (model.encoding is None and model.feature_names_in_ is None):
+        return None
+    return encoded_parts(FrameTable(X), model.encoding or numbers_encoding(model.feature_names_in_))
 
 
 def trained_model(data: TrainingData, w: FloatArray, intercept: float, details: Mapping[str, Any]) -> LinearModel:
@@ -257,7 +269,7 @@ def _checked(path: str, text: str, coef: AnyArray, intercept: AnyArray) -> Linea
         raise refuse("details must be an object")
     feature_names = None if names is None else np.array([str(name) for name in names], dtype=object)
     try:
-        encoding = None if header.get("encoding") is None else Encoding.from_json(header["encoding"])
+        encoding = _encoding_from(header.get("encoding"))
         scaling = check_kind(header.get("scaling", "none"))
     except (ValueError, TypeError) as error:
         raise refuse(str(error).rstrip(".")) from error
@@ -275,6 +287,14 @@ def _checked(path: str, text: str, coef: AnyArray, intercept: AnyArray) -> Linea
         scaling,
         header.get("zero_based"),
     )
+
+
+def _encoding_from(content: Any) -> Encoding | None:
+    if content is None:
+        return None
+    from pairsift.data.encoding import Encoding
+
+    return Encoding.from_json(content)
 
 
 def _label(label: Any) -> str | int | float | bool:

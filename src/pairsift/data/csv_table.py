@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, cast
 from pairsift.data.compressed import is_damage, open_binary
 from pairsift.data.tables import TableError, _check_names, import_pyarrow, rebatched
 
-BLOCK_BYTES = 2**22
+BLOCK_BYTES = 2**20  # pyarrow reads up to some 30 of them ahead
 
 _MISFIT = re.compile(r"In CSV column #(\d+):.*conversion error to (\S+): (.*)", re.DOTALL)
 # The first type that pyarrow sees, and what a later value may turn it into.
@@ -159,6 +159,8 @@ class CsvTable:
             return TableError(f"{self.name}: the compressed file is cut off or damaged ({error}).")
         if not type(error).__module__.startswith("pyarrow"):
             return error
+        if "straddl" in str(error):
+            return TableError(f"{self.name}: a row is longer than {BLOCK_BYTES} bytes; is a closing quote missing?")
         found = _MISFIT.match(str(error))
         if found:
             return TableError(f"{self.name}: column {self._column(int(found[1]))} {_misfit(found[2], found[3])}.")

@@ -149,11 +149,14 @@ class Encoding:
         """Write the value and the feature (within the column) of each row; return how many were missing."""
         if column.kind != "category":
             numbers = numbers_of(array, column.name, where)
-            absent = np.isnan(numbers)
+            values[:] = numbers
+            features[:] = 0
+            if np.isfinite(numbers).all():
+                return 0
             if np.any(np.isinf(numbers)):
                 raise infinite_values(where, {column.name: int(np.count_nonzero(np.isinf(numbers)))})
-            values[:] = np.where(absent, column.fill or 0.0, numbers)
-            features[:] = 0
+            absent = np.isnan(numbers)
+            values[absent] = column.fill or 0.0
             return int(np.count_nonzero(absent))
         codes = codes_of(text_of(array, column.name, where))
         # One more than the values of the batch: the last place is for the missing ones, whose code is -1.
@@ -262,6 +265,8 @@ def numbers_of(array: Any, column: str, where: str) -> AnyArray:
     pyarrow = import_pyarrow()
     if not is_number(array.type) and not pyarrow.types.is_null(array.type):
         raise TableError(f"{where}: column {column!r} must hold numbers, as in the training table; got {array.type}.")
+    if array.null_count == 0 and not pyarrow.types.is_decimal(array.type):
+        return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
     if pyarrow.types.is_boolean(array.type):
         array = array.cast(pyarrow.uint8())
     numbers = array.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)

@@ -171,9 +171,11 @@ class _Numbers:
 
     def add(self, array: Any) -> None:
         numbers = numbers_of(array, self.name, "")
-        present = numbers[~np.isnan(numbers)]
-        self.n_missing += len(numbers) - len(present)
-        self.n_infinite += int(np.count_nonzero(np.isinf(present)))
+        present = numbers
+        if not np.isfinite(numbers).all():
+            present = numbers[~np.isnan(numbers)]
+            self.n_missing += len(numbers) - len(present)
+            self.n_infinite += int(np.count_nonzero(np.isinf(present)))
         if self.keep:
             self._keep(present)
         self.total += float(np.sum(present))

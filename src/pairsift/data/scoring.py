@@ -11,20 +11,19 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from pairsift._typing import AnyArray, BoolArray, FloatArray, IntArray
-from pairsift.data.blocks import ArrayBlocks, StoreBlocks
-from pairsift.data.encoding import Encoding, numbers_encoding, text_of
 from pairsift.data.formats import STANDARD_INPUT, check_file, data_format, is_row_store
 from pairsift.data.labels import match_label, show
-from pairsift.data.numpy_files import read_numpy
 from pairsift.data.rows import CsrRows, MemoryRows
-from pairsift.data.store import RowStore
 from pairsift.data.svmlight import iterate_svmlight, scan_svmlight
 from pairsift.data.training import open_table, store_encoding
+
+if TYPE_CHECKING:
+    from pairsift.data.encoding import Encoding
 
 
 class ScoringModel(Protocol):
@@ -151,6 +150,9 @@ def _narrowed(values: AnyArray, columns: AnyArray, starts: AnyArray, n_features:
 
 
 def _from_numpy(path: Any, model: ScoringModel, options: ScoringOptions) -> Iterator[ScoringBlock]:
+    from pairsift.data.blocks import ArrayBlocks
+    from pairsift.data.numpy_files import read_numpy
+
     rows, y, _ = read_numpy(path, options.label if options.with_labels else None)
     _check_width(path, rows.n_features, model)
     if options.with_labels and y is None:
@@ -162,6 +164,9 @@ def _from_numpy(path: Any, model: ScoringModel, options: ScoringOptions) -> Iter
 
 
 def _from_store(path: Any, model: ScoringModel, options: ScoringOptions) -> Iterator[ScoringBlock]:
+    from pairsift.data.blocks import StoreBlocks
+    from pairsift.data.store import RowStore
+
     store = RowStore(path)
     _check_width(path, store.n_features, model)
     encoding = store_encoding(store)
@@ -173,6 +178,7 @@ def _from_store(path: Any, model: ScoringModel, options: ScoringOptions) -> Iter
 
 
 def _from_table(path: Any, kind: str, model: ScoringModel, options: ScoringOptions) -> Iterator[ScoringBlock]:
+    from pairsift.data.encoding import text_of
     from pairsift.data.table_blocks import positives_of, weights_of
     from pairsift.data.tables import TableError
 
@@ -208,6 +214,8 @@ def _from_table(path: Any, kind: str, model: ScoringModel, options: ScoringOptio
 
 
 def _encoding_by_names(path: Any, model: ScoringModel) -> Encoding:
+    from pairsift.data.encoding import numbers_encoding
+
     names = model.feature_names_in_
     if names is None:
         raise ValueError(

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-BATCH_BYTES = 2**22
+BATCH_BYTES = 2**23
 BATCH_ROWS = 2**16
 
 

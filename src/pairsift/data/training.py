@@ -7,29 +7,28 @@ Nothing here imports scipy, scikit-learn or, unless the file is a table, pyarrow
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pairsift._typing import AnyArray
-from pairsift.data.block_rows import join_rows
-from pairsift.data.blocks import ArrayBlocks, BlockSource, StoreBlocks, SvmlightBlocks
-from pairsift.data.encoding import Encoding, Impute
 from pairsift.data.formats import STANDARD_INPUT, check_file, data_format, is_row_store
 from pairsift.data.labels import match_label, show
-from pairsift.data.numpy_files import read_numpy
 from pairsift.data.problem import Problem, make_problem, split_binary_labels
 from pairsift.data.rows import DenseRows, MemoryRows
-from pairsift.data.scaled_rows import ScaledStore
 from pairsift.data.scaling import Scaling, check_kind, learn_scaling
-from pairsift.data.store import RowStore
 from pairsift.data.svmlight import ZeroBased, read_svmlight_and_base
+
+if TYPE_CHECKING:
+    # Imported where they are used: each format brings its own, and a fit from text should not wait for the others.
+    from pairsift.data.blocks import BlockSource
+    from pairsift.data.encoding import Encoding, Impute
+    from pairsift.data.store import RowStore
+    from pairsift.data.table_blocks import TableBlocks
 
 MAX_CATEGORIES = 1000
 
@@ -130,6 +129,9 @@ def open_training_data(
 @contextmanager
 def open_convert_source(path: str | os.PathLike[str], options: DataOptions | None = None) -> Iterator[ConvertSource]:
     """Open data of any format as blocks, in bounded memory; what standard input gives is kept on disk meanwhile."""
+    from pairsift.data.blocks import ArrayBlocks, StoreBlocks, SvmlightBlocks
+    from pairsift.data.numpy_files import read_numpy
+
     options = options or DataOptions()
     kind = _checked_format(path, options)
     if kind == "svmlight":
@@ -152,7 +154,7 @@ def open_convert_source(path: str | os.PathLike[str], options: DataOptions | Non
 
 
 @contextmanager
-def table_source(path: str | os.PathLike[str], kind: str, options: DataOptions) -> Iterator[Any]:
+def table_source(path: str | os.PathLike[str], kind: str, options: DataOptions) -> Iterator[TableBlocks]:
     """Open a table as `TableBlocks`; pyarrow is imported here and not before."""
     from pairsift.data.learn_encoding import TableOptions
     from pairsift.data.table_blocks import TableBlocks
@@ -190,6 +192,8 @@ def open_table(source: Any, kind: str, delimiter: str | None, types: dict[str, s
 
 def store_encoding(store: RowStore) -> Encoding | None:
     """Return how the table that a store was made from became rows, or None."""
+    from pairsift.data.encoding import Encoding
+
     content = store.header.extra.get("encoding")
     if content is None:
         return None
@@ -208,6 +212,8 @@ def _from_svmlight(path: str | os.PathLike[str], options: DataOptions) -> Traini
 
 
 def _from_numpy(path: str | os.PathLike[str], options: DataOptions) -> TrainingData:
+    from pairsift.data.numpy_files import read_numpy
+
     _refuse_table_options(path, options, label=True)
     rows, y, weights = read_numpy(path, options.label)
     labels, positive = split_binary_labels(_required(path, y), options.positive)
@@ -215,6 +221,8 @@ def _from_numpy(path: str | os.PathLike[str], options: DataOptions) -> TrainingD
 
 
 def _from_store(path: str | os.PathLike[str], options: DataOptions) -> TrainingData:
+    from pairsift.data.store import RowStore
+
     _refuse_table_options(path, options)
     store = RowStore(path)
     if options.positive is not None:
@@ -229,29 +237,35 @@ def _from_store(path: str | os.PathLike[str], options: DataOptions) -> TrainingD
     return TrainingData(store.problem(), store.labels, names, encoding, store=store)
 
 
-def _from_table(blocks: Any) -> TrainingData:
-    encoding: Encoding = blocks.encoding
+def _from_table(blocks: TableBlocks) -> TrainingData:
+    from pairsift.data.block_rows import join_rows
+
+    encoding = blocks.encoding
     values = None if encoding.sparse else np.empty((blocks.n_rows, encoding.n_features), dtype=encoding.dtype)
     parts: list[MemoryRows] = []
-    y, weights = [], []
+    y: list[AnyArray] = []
+    weights: list[AnyArray] = []
     for block in blocks:
         if values is None:
             parts.append(block.rows)
         else:
+            assert isinstance(block.rows, DenseRows)
             values[block.first_row : block.first_row + block.rows.n_rows] = block.rows.values
         y.append(block.y == blocks.labels[1])
-        weights.append(block.weights)
+        weights += [] if block.weights is None else [block.weights]
     rows = join_rows(parts) if values is None else DenseRows(values)
-    weight = None if encoding.weight is None else np.concatenate(weights)
+    weight = np.concatenate(weights) if weights else None
     problem = make_problem(rows, np.concatenate(y), weight)
     return TrainingData(problem, np.array(blocks.labels), encoding.feature_names, encoding)
 
 
 def _scaled(data: TrainingData, scale: str) -> TrainingData:
-    rows, problem = data.problem.rows, data.problem
-    assert isinstance(rows, MemoryRows)
     if scale == "none":
         return data
+    from pairsift.data.blocks import ArrayBlocks
+
+    rows, problem = data.problem.rows, data.problem
+    assert isinstance(rows, MemoryRows)
     weights = np.zeros(rows.n_rows)
     weights[problem.positives[:]] = 1.0 if problem.positive_weights is None else problem.positive_weights
     weights[problem.negatives[:]] = 1.0 if problem.negative_weights is None else problem.negative_weights
@@ -263,6 +277,9 @@ def _scaled(data: TrainingData, scale: str) -> TrainingData:
 def _scaled_store(data: TrainingData, scale: str) -> TrainingData:
     if scale == "none":
         return data
+    from pairsift.data.blocks import StoreBlocks
+    from pairsift.data.scaled_rows import ScaledStore
+
     assert data.store is not None
     scaling = learn_scaling(scale, ((block.rows, block.weights) for block in StoreBlocks(data.store)))
     return replace(data, problem=replace(data.problem, rows=ScaledStore(data.store, scaling)), scaling=scaling)
@@ -274,6 +291,9 @@ def _spooled(path: str | os.PathLike[str]) -> Iterator[str | os.PathLike[str]]:
     if os.fspath(path) != STANDARD_INPUT and os.path.isfile(path):
         yield path
         return
+    import shutil
+    import tempfile
+
     with tempfile.NamedTemporaryFile(prefix="pairsift-") as copy:
         if os.fspath(path) == STANDARD_INPUT:
             shutil.copyfileobj(sys.stdin.buffer, copy)

@@ -9,7 +9,6 @@ import numpy as np
 
 from pairsift.active import Settings, State, active_sampling, check_settings, make_settings
 from pairsift.data.problem import Problem
-from pairsift.data.store import RowStore
 from pairsift.estimators.base import LinearRanker, make_generator, warn_unconverged
 from pairsift.sampling import Sampler
 from pairsift.threshold import model_threshold
@@ -168,7 +167,7 @@ class ActiveRankSVM(LinearRanker):
 def _pairs_table(state: State) -> Any:
     pool = state.pool
     i, j = pool.row_numbers()
-    if isinstance(pool.problem.rows, RowStore):
+    if hasattr(pool.problem.rows, "original_rows"):  # a row store, scaled or not
         i, j = pool.problem.rows.original_rows(i), pool.problem.rows.original_rows(j)
     fields = [("i", np.int64), ("j", np.int64), ("round", np.int64), ("probability", float), ("weight", float)]
     table = np.empty(len(pool), dtype=fields)

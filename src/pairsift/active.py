@@ -168,7 +168,7 @@ def _grow(state: State, draw: Callable[[int], Draw], settings: Settings, rng: np
     started = perf_counter()
     pool, number = state.pool, len(state.history)
     wanted = min(settings.batch_size, settings.budget - len(pool))
-    drawn = draw(wanted)
+    drawn = _checked(draw(wanted), wanted, pool.problem)
     pool.add(drawn.i, drawn.j, drawn.probability, round_number=number, correct_bias=settings.bias_correction)
     sampled = perf_counter()
     stop_reason = _stop_reason(len(drawn.i), wanted, pool, settings)
@@ -179,14 +179,45 @@ def _grow(state: State, draw: Callable[[int], Draw], settings: Settings, rng: np
 
 
 def _draw_first(pool: Pool, settings: Settings, count: int, rng: np.random.Generator) -> Draw:
-    """Draw the initial pool: p = 1, the kind by gamma, uniform within the kind."""
+    """Draw the initial pool: p = 1, the kind by gamma, uniform within the kind; a kind used up leaves the other."""
     unchosen = Unchosen(pool, np.zeros(pool.problem.rows.n_features), 0.0, settings.gamma)
+    is_pair = rng.random(count) < settings.gamma
+    is_pair[np.flatnonzero(is_pair)[unchosen.n_pairs :]] = False
+    is_pair[np.flatnonzero(~is_pair)[unchosen.n_points :]] = True
+    i, j = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    for kind, draw in ((is_pair, unchosen.uniform_pairs), (~is_pair, unchosen.uniform_points)):
+        i[kind], j[kind] = _distinct(draw, int(np.count_nonzero(kind)), rng)
+    return Draw(i, j, np.ones(count), 0.0)
+
+
+def _distinct(
+    draw: Callable[[int, np.random.Generator], tuple[IntArray, IntArray]], count: int, rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
+    """Draw until so many different terms have come, and return them in the order of their first coming."""
     terms: dict[tuple[int, int], None] = {}
     while len(terms) < count:
-        i, j = unchosen.candidates(count - len(terms), rng, pair_chance=settings.gamma)
+        i, j = draw(count - len(terms), rng)
         terms.update(dict.fromkeys(zip(i.tolist(), j.tolist(), strict=True)))
-    drawn = np.array(list(terms), dtype=np.int64)
-    return Draw(drawn[:, 0].copy(), drawn[:, 1].copy(), np.ones(count), 0.0)
+    drawn = np.array(list(terms), dtype=np.int64).reshape(-1, 2)
+    return drawn[:, 0], drawn[:, 1]
+
+
+def _checked(drawn: Draw, wanted: int, problem: Problem) -> Draw:
+    """Refuse what a sampler of the user's own must not return; terms chosen already are refused by the pool."""
+    i, j, p = np.array(drawn.i, np.int64), np.array(drawn.j, np.int64), np.array(drawn.probability, np.float64)
+    if not (i.ndim == 1 and i.shape == j.shape == p.shape and len(i) <= wanted):
+        raise ValueError(
+            f"A sampler must return at most the {wanted} terms it was asked for, with one i, j and probability each; "
+            f"got shapes {i.shape}, {j.shape} and {p.shape}."
+        )
+    if np.any((i < NONE) | (i >= problem.n_positive) | (j < NONE) | (j >= problem.n_negative) | ((i < 0) & (j < 0))):
+        raise ValueError(
+            f"A sampler must return places 0 <= i < {problem.n_positive} and 0 <= j < {problem.n_negative}, "
+            "or -1 for one of the two."
+        )
+    if not np.all((p > 0) & (p <= 1)):
+        raise ValueError("A sampler must return probabilities in (0, 1].")
+    return Draw(i, j, p, float(drawn.rejected))
 
 
 def _stop_reason(n_drawn: int, wanted: int, pool: Pool, settings: Settings) -> str | None:

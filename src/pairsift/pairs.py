@@ -96,7 +96,7 @@ class Pool:
         source = self.problem.rows
         if not isinstance(source, MemoryRows):
             needed, position = np.unique(np.concatenate([row_i, row_j]), return_inverse=True)
-            missing = int(needed[0] == NONE)
+            missing = int(np.any(needed == NONE))
             source = source.take(needed[missing:])
             position = position - missing
             row_i, row_j = position[: len(i)], position[len(i) :]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pairsift._typing import IntArray
 from pairsift.pairs import NONE
 from pairsift.sampling.protocol import Draw
 from pairsift.sampling.unchosen import Unchosen
@@ -33,6 +34,12 @@ class Collected:
         """Share of candidates accepted so far, slightly drawn towards one half so that it is never 0."""
         return (len(self._terms) + 0.5) / (len(self._terms) + self.rejected + 1)
 
+    @property
+    def terms(self) -> tuple[IntArray, IntArray]:
+        """The accepted terms as arrays i and j, in order."""
+        terms = np.array(list(self._terms), dtype=np.int64).reshape(-1, 2)
+        return np.ascontiguousarray(terms[:, 0]), np.ascontiguousarray(terms[:, 1])
+
     def accept(self, term: Term, probability: float) -> None:
         """Take a term out of U*."""
         self._terms[term] = probability
@@ -43,6 +50,4 @@ class Collected:
 
     def result(self) -> Draw:
         """Return what was drawn."""
-        terms = np.array(list(self._terms), dtype=np.int64).reshape(-1, 2)
-        i, j = np.ascontiguousarray(terms[:, 0]), np.ascontiguousarray(terms[:, 1])
-        return Draw(i, j, np.array(list(self._terms.values()), dtype=np.float64), self.rejected)
+        return Draw(*self.terms, np.array(list(self._terms.values()), dtype=np.float64), self.rejected)

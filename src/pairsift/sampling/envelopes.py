@@ -154,6 +154,29 @@ class CloseEnvelope:
         return position
 
 
+class FlatEnvelope:
+    """e = 1: for any p, good for nothing but a list of all pairs."""
+
+    def __init__(self, n_positive: int, n_negative: int) -> None:
+        self._n_positive, self._n_negative = n_positive, n_negative
+        self.n_pairs = n_positive * n_negative
+        self.mass = float(self.n_pairs)
+
+    def bound(self, margins: FloatArray) -> FloatArray:
+        """Return 1."""
+        return np.ones(len(margins))
+
+    def draw(self, count: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        """Draw pairs uniformly, with repetition."""
+        return rng.integers(self._n_positive, size=count), rng.integers(self._n_negative, size=count)
+
+    def pairs(self) -> tuple[IntArray, IntArray]:
+        """Return all pairs."""
+        return np.repeat(np.arange(self._n_positive), self._n_negative), np.tile(
+            np.arange(self._n_negative), self._n_positive
+        )
+
+
 def _draw_rows(cumulative: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
     """Draw places in proportion to the steps of a cumulative sum."""
     drawn = np.searchsorted(cumulative, rng.random(count) * cumulative[-1], side="right")

@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pairsift._typing import FloatArray, IntArray
+from pairsift.pairs import NONE
 from pairsift.sampling.collect import Collected, Term
 from pairsift.sampling.envelopes import Envelope
 from pairsift.sampling.unchosen import Unchosen
@@ -25,9 +26,15 @@ Probability = Callable[[FloatArray], FloatArray]
 Proposal = tuple[Term, float, float, bool]
 """A term, its p, its bound, and whether it is accepted."""
 
+LEAST_PROBABILITY = 1e-200
+"""Smaller probabilities count as zero, so that 1 / p and sums of it stay finite, also times the number of pairs."""
+
 _FRUITLESS = 1_000_000  # proposals in a row without an acceptance: what is left of p is out of reach
 _LIST_PER_CHOSEN = 4
 _LIST_AT_LEAST = 10_000
+LIST_AT_MOST = 2**22
+_LEAST_FREE = 1e-3
+_ROUNDING = 1e-12
 
 
 def draw_by_proposals(
@@ -44,12 +51,14 @@ def draw_by_proposals(
         pair_mass, point_mass = pair_share * pairs.mass, point_share * points.mass
         if not pair_mass + point_mass > 0:
             break
-        source = pairs if rng.random() * (pair_mass + point_mass) < pair_mass else points
+        is_point = rng.random() * (pair_mass + point_mass) >= pair_mass and point_mass > 0
+        source = points if is_point else pairs
         proposal = source.next()
         fruitless += 1
         if proposal is None:  # a chosen term: not in U*, so no proposal at all
             continue
-        found.rejected += 1 / (pair_share * pairs.free_mass + point_share * points.free_mass)
+        free_mass = pair_share * pairs.free_mass + point_share * points.free_mass
+        found.rejected += 1 / max(free_mass, _ROUNDING * (pair_mass + point_mass))
         term, p, bound, accept = proposal
         if accept:
             found.accept(term, p)
@@ -99,9 +108,8 @@ class _Enveloped:
         self._probability, self._unchosen, self._envelope, self._found = probability, unchosen, envelope, found
         self._rng = rng
         self.mass = envelope.mass
-        pool = unchosen.pool
-        pairs = pool.is_pair
-        self.free_mass = self.mass - float(np.sum(envelope.bound(unchosen.margins(pool.i[pairs], pool.j[pairs]))))
+        # What is not in U*: the pool, and what this round has drawn before it came to sorting.
+        self.free_mass = self.mass - self._bounds_of(unchosen.pool.i, unchosen.pool.j) - self._bounds_of(*found.terms)
         self._batch: list[tuple[Proposal, bool]] = []
 
     def next(self) -> Proposal | None:
@@ -112,6 +120,10 @@ class _Enveloped:
 
     def taken(self, bound: float) -> None:
         self.free_mass -= bound
+
+    def _bounds_of(self, i: IntArray, j: IntArray) -> float:
+        pairs = (i != NONE) & (j != NONE)
+        return float(np.sum(self._envelope.bound(self._unchosen.margins(i[pairs], j[pairs]))))
 
     def _fill(self, count: int) -> None:
         i, j = self._envelope.draw(count, self._rng)
@@ -127,10 +139,13 @@ class _Enveloped:
 def _pair_source(
     probability: Probability, unchosen: Unchosen, envelope: Envelope, found: Collected, rng: np.random.Generator
 ) -> _Listed | _Enveloped:
-    if not unchosen.n_pairs or not envelope.n_pairs:
+    if not unchosen.n_pairs or not envelope.n_pairs or envelope.mass < LEAST_PROBABILITY:
         return _Listed(*_nothing(), rng)
     if envelope.n_pairs > max(_LIST_PER_CHOSEN * len(unchosen.pool), _LIST_AT_LEAST):
-        return _Enveloped(probability, unchosen, envelope, found, rng)
+        source = _Enveloped(probability, unchosen, envelope, found, rng)
+        # Where nearly all of the bound is on pairs that are gone, proposals are in vain and the difference is inexact.
+        if envelope.n_pairs > LIST_AT_MOST or source.free_mass > _LEAST_FREE * source.mass:
+            return source
     return _listed(*envelope.pairs(), probability, unchosen, found, rng)
 
 

@@ -21,21 +21,20 @@ from math import ceil
 
 import numpy as np
 
-from pairsift._typing import FloatArray
+from pairsift import _core
+from pairsift._typing import BoolArray, FloatArray, IntArray
 from pairsift.pairs import NONE
 from pairsift.sampling.collect import Collected, Term
-from pairsift.sampling.envelopes import CloseEnvelope, CorrectEnvelope, Envelope
-from pairsift.sampling.propose import draw_by_proposals
+from pairsift.sampling.envelopes import CloseEnvelope, CorrectEnvelope, Envelope, FlatEnvelope
+from pairsift.sampling.propose import LEAST_PROBABILITY, LIST_AT_MOST, draw_by_proposals
 from pairsift.sampling.protocol import Draw
 from pairsift.sampling.unchosen import Unchosen
-
-LEAST_PROBABILITY = 1e-300
-"""Smaller probabilities count as zero, so that 1 / p and sums of it stay finite."""
 
 _SCATTERED_READ = 1.5  # a row read out of order costs about that many rows read in order
 _SORT_BELOW = 0.2  # acceptance below which sorting pays
 _LARGEST_BATCH = 1 << 16
-_FRUITLESS = 10**8  # candidates refused in a row after which a sampler without envelope gives up
+_FRUITLESS = 10**6  # candidates refused in a row after which terms are listed, to see whether one is left at all
+_GIVE_UP = 10**8  # and after which a sampler without envelope stops where there are too many pairs to be listed
 
 
 class SoftSampler:
@@ -54,11 +53,13 @@ class SoftSampler:
         found = Collected(unchosen, count)
         acceptance = max(unchosen.acceptance, 1e-9)
         refused_in_a_row = 0.0
-        while found.missing and refused_in_a_row < _FRUITLESS:
+        while found.missing and refused_in_a_row < _GIVE_UP:
             if not unchosen.is_scored and _scoring_all_is_cheaper(unchosen, found.missing / acceptance):
                 unchosen.score_all()
             if unchosen.is_scored and acceptance < _SORT_BELOW:
                 envelope = self.envelope(unchosen)
+                if envelope is None and refused_in_a_row >= _FRUITLESS and unchosen.problem.n_pairs <= LIST_AT_MOST:
+                    envelope = FlatEnvelope(unchosen.problem.n_positive, unchosen.problem.n_negative)
                 if envelope is not None:
                     draw_by_proposals(self.checked_probability, unchosen, envelope, found, rng)
                     break
@@ -68,7 +69,12 @@ class SoftSampler:
 
     def checked_probability(self, margins: FloatArray) -> FloatArray:
         """Return p, with what is too small to be inverted set to zero."""
-        p = self.probability(margins)
+        p = np.asarray(self.probability(margins), dtype=np.float64)
+        if p.shape != margins.shape or not np.all((p >= 0) & (p <= 1)):
+            raise ValueError(
+                f"{type(self).__name__}.probability must return one number in [0, 1] for each of the {len(margins)} "
+                f"margins; got an array of shape {p.shape}" + (", with others." if p.shape == margins.shape else ".")
+            )
         return np.where(p < LEAST_PROBABILITY, 0.0, p)
 
     def _reject(
@@ -80,20 +86,24 @@ class SoftSampler:
         p = self.checked_probability(unchosen.margins(i, j))
         share = np.where((i == NONE) | (j == NONE), 1 - unchosen.gamma, unchosen.gamma)
         accepted = rng.random(size) < share * p
-        for term, probability, accept in zip(
-            zip(i.tolist(), j.tolist(), strict=True), p.tolist(), accepted.tolist(), strict=True
-        ):
+        next_one = 0
+        for k in _worth_a_look(i, j, accepted, found):
+            found.rejected += k - next_one  # the candidates between are refused, and nothing else
+            refused_in_a_row += k - next_one
+            next_one = k + 1
+            term, probability, accept = (int(i[k]), int(j[k])), float(p[k]), bool(accepted[k])
             if term in found:  # drawn before in this round: it is no longer in U*
                 term, probability, accept = self._another_of_its_kind(term, unchosen, found, rng)
             if accept:
                 found.accept(term, probability)
                 refused_in_a_row = 0
                 if not found.missing:
-                    break
+                    return refused_in_a_row
             else:
                 found.rejected += 1
                 refused_in_a_row += 1
-        return refused_in_a_row
+        found.rejected += size - next_one
+        return refused_in_a_row + size - next_one
 
     def _another_of_its_kind(
         self, term: Term, unchosen: Unchosen, found: Collected, rng: np.random.Generator
@@ -139,6 +149,17 @@ class SoftCorrect(SoftSampler):
     def envelope(self, unchosen: Unchosen) -> Envelope:
         """Return the bound min(1, [1 - m]_+ / 2)."""
         return CorrectEnvelope(*unchosen.score_all())
+
+
+def _worth_a_look(i: IntArray, j: IntArray, accepted: BoolArray, found: Collected) -> list[int]:
+    """Places of the candidates that are accepted, or equal to one that is or was in this round."""
+    drawn, found_i, found_j = _core.PairSet(), *found.terms
+    for some_i, some_j in ((found_i, found_j), (i[accepted], j[accepted])):
+        drawn.insert(some_i, some_j, np.empty(len(some_i), dtype=bool))
+    look = np.empty(len(i), dtype=bool)
+    drawn.contains(i, j, look)
+    places: list[int] = np.flatnonzero(look).tolist()
+    return places
 
 
 def _scoring_all_is_cheaper(unchosen: Unchosen, candidates: float) -> bool:

@@ -69,12 +69,9 @@ class Unchosen:
         """Return the chance that a candidate is a pair, when so many terms of each kind are left."""
         return 0.5 if n_pairs and n_points else float(n_pairs > 0)
 
-    def candidates(
-        self, count: int, rng: np.random.Generator, pair_chance: float | None = None
-    ) -> tuple[IntArray, IntArray]:
-        """Draw `count` candidates from U*, with repetition; `pair_chance` overrides the equal chance of the kinds."""
-        if pair_chance is None or not (self.n_pairs and self.n_points):
-            pair_chance = self.pair_chance(self.n_pairs, self.n_points)
+    def candidates(self, count: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        """Draw `count` candidates from U*, with repetition."""
+        pair_chance = self.pair_chance(self.n_pairs, self.n_points)
         if pair_chance == 1:
             return self.uniform_pairs(count, rng)
         is_pair = rng.random(count) < pair_chance

@@ -153,7 +153,7 @@ def test_too_many_categories():
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (pd.to_datetime(["2026-01-01"] * 2), r"column 'x' is of type timestamp.*--drop"),
+        (pd.to_datetime(["2026-01-01"] * 2), r"column .x. is of type timestamp.*--drop x"),
         ([[1], [2]], r"column 'x' is of type list"),
         ([np.inf, 1.0], r"infinite values in 1 column: 'x' \(1 rows\)"),
         ([b"a", b"b"], r"column 'x' is of type binary"),

@@ -142,7 +142,10 @@ class Encoding:
             if n_missing:
                 missing[column.name] = n_missing
         if missing and self.impute is None:
-            raise missing_values(where, missing)
+            raise TableError(
+                f"{where}: missing values in {_with_counts(missing)}. The training table had none there; fill them, "
+                "or train again with --impute mean, median or zero."
+            )
         return self._sparse(values, features) if self.sparse else self._dense(values, features)
 
     def _encode_column(self, array: Any, column: Column, where: str, values: AnyArray, features: IntArray) -> int:
@@ -286,7 +289,7 @@ def is_text(kind: Any) -> bool:
 
 
 def missing_values(where: str, counts: dict[str, int]) -> TableError:
-    """Return the error for columns with missing values."""
+    """Return the error for columns with missing values in a training table."""
     return TableError(
         f"{where}: missing values in {_with_counts(counts)}. Fill them with --impute mean, median or zero, "
         "or leave such columns out with --drop."

@@ -104,6 +104,7 @@ def _learn(table: Table, options: TableOptions) -> Learned:
     if not columns:
         raise TableError(f"{table.name}: no column is left to learn from, besides the label.")
     keep = max(1000, MEDIAN_VALUES // len(columns)) if options.impute == "median" else 0
+    _refuse_types(table, columns)
     learners = [_learner(table, name, options, keep) for name in columns]
     extra = [options.label] + ([options.weight] if options.weight else [])
     labels: Counter[Any] = Counter()
@@ -146,12 +147,25 @@ def _learner(table: Table, name: str, options: TableOptions, keep: int) -> _Numb
     kind, types = table.schema.field(name).type, import_pyarrow().types
     if is_text(kind) or types.is_dictionary(kind) or (name in options.categorical and is_number(kind)):
         return _Categories(name, options.max_categories, table.name)
-    if is_number(kind) or types.is_null(kind):
-        return _Numbers(name, bool(types.is_boolean(kind)), keep)
-    raise TableError(
-        f"{table.name}: column {name!r} is of type {kind}, which is neither number nor text. Leave it out with --drop, "
-        "or turn it into numbers first (a date into days since some day, say)."
-    )
+    return _Numbers(name, bool(types.is_boolean(kind)), keep)
+
+
+def _refuse_types(table: Table, columns: list[str]) -> None:
+    """Raise for all columns at once that are neither numbers nor text."""
+    types = import_pyarrow().types
+    kinds = {name: table.schema.field(name).type for name in columns}
+    wrong = {
+        name: kind
+        for name, kind in kinds.items()
+        if not (is_number(kind) or is_text(kind) or types.is_dictionary(kind) or types.is_null(kind))
+    }
+    if wrong:
+        shown = ", ".join(f"{name!r} is of type {kind}" for name, kind in list(wrong.items())[:10])
+        drops = " ".join(f"--drop {name}" for name in list(wrong)[:10])
+        raise TableError(
+            f"{table.name}: column {shown}; numbers or text are required. Leave out what is no feature ({drops}), or "
+            "turn it into numbers first (a date into days since some day, say)."
+        )
 
 
 @dataclass

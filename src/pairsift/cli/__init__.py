@@ -18,6 +18,7 @@ _SUMMARIES = {
     "score": "Score the rows of a file with a model.",
     "convert": "Convert a file of labelled rows to a row store.",
     "datasets": "List, fetch and verify the paper's data sets.",
+    "reproduce": "Run the paper's experiments, and go on where a run stopped.",
     "bench": "Measure methods beside peers: training time, memory and AUC.",
 }
 

@@ -99,6 +99,11 @@ class Row(Outcome):
     pool: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def cell(self) -> Cell:
+        """What names the row."""
+        return Cell(self.experiment, self.dataset, self.fold, self.method, self.pool, settings_key(self.settings))
+
 
 def settings_key(settings: Mapping[str, Any]) -> str:
     """Return settings as the text that names them: the same settings give the same text."""

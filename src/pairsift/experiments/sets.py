@@ -56,9 +56,9 @@ def split(name: str, fold: int = 0) -> Split:
     dataset = find_dataset(name)
     if not 0 <= fold < fold_count(name):
         raise ValueError(f"{dataset.name} has the folds 0 to {fold_count(name) - 1}; got {fold}.")
-    X, y = _rows(dataset.name, "train")
+    X, y = rows(dataset.name, "train")
     if dataset.auc == "test":
-        return Split(dataset.name, fold, X, y, *_rows(dataset.name, "test"))
+        return Split(dataset.name, fold, X, y, *rows(dataset.name, "test"))
     train, test = fold_rows(y)[fold]
     return Split(dataset.name, fold, X[train], y[train], X[test], y[test])
 
@@ -68,15 +68,16 @@ def holdout(name: str) -> Split:
     return split(name, 0)
 
 
-def fold_rows(y: Any) -> list[tuple[Any, Any]]:
+def fold_rows(y: Any, n_folds: int = N_FOLDS) -> list[tuple[Any, Any]]:
     """Return the row numbers to train and to test on, one pair of arrays a fold."""
-    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=FOLD_SEED)
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=FOLD_SEED)
     return list(folds.split(np.zeros(len(y)), y))
 
 
 # Two parts: the train and the test file of the set at hand. Folds are cut anew: five of them would fill the memory.
 @lru_cache(maxsize=2)
-def _rows(name: str, part: Any) -> tuple[Any, FloatArray]:
+def rows(name: str, part: Any) -> tuple[Any, FloatArray]:
+    """Return the rows and labels of a part of a data set; the last two parts are kept."""
     X, y = load_dataset(name, part)
     X.indices = X.indices.astype(np.int32, copy=False)  # what every peer reads without converting
     X.indptr = X.indptr.astype(np.int32 if X.nnz < 2**31 else np.int64, copy=False)

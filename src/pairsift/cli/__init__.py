@@ -19,6 +19,7 @@ _SUMMARIES = {
     "convert": "Convert a file of labelled rows to a row store.",
     "datasets": "List, fetch and verify the paper's data sets.",
     "reproduce": "Run the paper's experiments, and go on where a run stopped.",
+    "report": "Make a page of what pairsift reproduce measured, beside the paper's values.",
     "bench": "Measure methods beside peers: training time, memory and AUC.",
 }
 

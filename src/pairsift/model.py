@@ -248,9 +248,10 @@ def _checked(path: str, text: str, coef: AnyArray, intercept: AnyArray) -> Linea
 
     try:
         header = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise refuse("its header is not JSON") from error
-    if not isinstance(header, dict) or not isinstance(header.get("format"), int):
+    version = header.get("format") if isinstance(header, dict) else None
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise refuse("its header has no format version")
     if header["format"] > FORMAT:
         raise ModelFileError(
@@ -261,13 +262,15 @@ def _checked(path: str, text: str, coef: AnyArray, intercept: AnyArray) -> Linea
     if not (np.all(np.isfinite(coef)) and np.all(np.isfinite(intercept))):
         raise refuse("coefficients are not finite")
     classes, names, details = header.get("classes"), header.get("feature_names"), header.get("details", {})
-    if not isinstance(classes, list) or len(classes) != 2 or not all(isinstance(c, str | int | float) for c in classes):
-        raise refuse("two labels are required")
-    if names is not None and (not isinstance(names, list) or len(names) != len(coef)):
+    if not _are_labels(classes):
+        raise refuse("two labels are required, different and of one kind")
+    if names is not None and not (
+        isinstance(names, list) and len(names) == len(coef) and all(isinstance(name, str) for name in names)
+    ):
         raise refuse("the feature names do not match the coefficients")
     if not isinstance(details, dict):
         raise refuse("details must be an object")
-    feature_names = None if names is None else np.array([str(name) for name in names], dtype=object)
+    feature_names = None if names is None else np.array(names, dtype=object)
     try:
         encoding = _encoding_from(header.get("encoding"))
         scaling = check_kind(header.get("scaling", "none"))
@@ -286,6 +289,16 @@ def _checked(path: str, text: str, coef: AnyArray, intercept: AnyArray) -> Linea
         encoding,
         scaling,
         header.get("zero_based"),
+    )
+
+
+def _are_labels(classes: Any) -> bool:
+    """Whether these are two different texts, truth values or finite numbers."""
+    if not isinstance(classes, list) or len(classes) != 2 or classes[0] == classes[1]:
+        return False
+    return any(all(isinstance(label, kind) for label in classes) for kind in (str, bool)) or all(
+        isinstance(label, int | float) and not isinstance(label, bool) and abs(label) < float("inf")
+        for label in classes
     )
 
 

@@ -71,7 +71,10 @@ class LinearRanker(ClassifierMixin, BaseEstimator):
         """Return the AUC: the share of pairs that are ordered right, ties counting one half."""
         if y is None and isinstance(X, RowStore):
             y = X.labels_between(0, X.n_rows)
-        return auc(np.asarray(y) == self.classes_[1], self.decision_function(X), sample_weight)
+        y = np.asarray(y)
+        if not np.all(np.isin(y, self.classes_)):
+            raise ValueError(f"y must hold the labels of the training, {self.classes_.tolist()}; it has others.")
+        return auc(y == self.classes_[1], self.decision_function(X), sample_weight)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         if isinstance(X, RowStore):
@@ -80,6 +83,7 @@ class LinearRanker(ClassifierMixin, BaseEstimator):
                     "A RowStore brings its own labels and weights; call fit(store) without y and sample_weight."
                 )
             self.n_features_in_, self.classes_ = X.n_features, X.labels
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit to a table
             return X.problem()
         if y is None:
             raise ValueError(

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections import Counter
-from importlib import import_module
-from importlib.util import find_spec
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -93,22 +90,20 @@ def _facts(progress: Progress, output: str) -> dict[str, Any]:
 
 def _text(results: Results, progress: Progress, only: tuple[str, ...]) -> str:
     counts = ", ".join(f"{count} {status}" for status, count in sorted(progress.statuses.items()))
-    return "\n\n".join(filter(None, [_tables(results, only), _faults(results), f"{results.path}: cells {counts}."]))
+    return "\n\n".join(filter(None, [_tables(results, only), _faults(results), _next(results, counts)]))
+
+
+def _next(results: Results, counts: str) -> str:
+    return f"{results.path}: cells {counts}. The page, with the figures: pairsift report {results.path} -o report.html"
 
 
 def _tables(results: Results, only: tuple[str, ...]) -> str:
-    """Return the tables in Markdown; without the module that makes them, a count a data set."""
-    if find_spec("pairsift.experiments.tables") is None:
-        return _summary(results)
-    text: str = import_module("pairsift.experiments.tables").markdown(results, only)
-    return text
+    """Return the tables of the experiments in Markdown; figures are for the page."""
+    from pairsift.experiments.samples import Cells
+    from pairsift.experiments.tables import all_tables
+    from pairsift.report.markdown import tables_markdown
 
-
-def _summary(results: Results) -> str:
-    counts = Counter((row.experiment, row.dataset, row.status) for row in results.rows())
-    lines = ["| experiment | data set | status | cells |", "|---|---|---|---|"]
-    lines += [f"| {' | '.join(key)} | {count} |" for key, count in sorted(counts.items())]
-    return "\n".join(lines)
+    return tables_markdown(table for table in all_tables(Cells(results)) if not only or table.key in only)
 
 
 def _faults(results: Results) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pairsift.experiments.figures import Figure, Panel, label
 from pairsift.experiments.table import Entry, Table, number
@@ -36,6 +36,11 @@ def markdown(report: Report) -> str:
         _grid(("", ""), report.run),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def tables_markdown(tables: Iterable[Table]) -> str:
+    """Return tables alone as Markdown."""
+    return "\n\n".join(part for table in tables for part in _table(table) if part)
 
 
 def escape(text: str) -> str:

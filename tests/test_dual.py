@@ -158,11 +158,12 @@ def test_descent_equals_the_reference_pass_for_pass(kind, dtype, constants, sign
 def test_steering_takes_w_along_and_visits_as_the_reference_does():
     terms, Z = make_terms(constants=True)
     before = descend(terms, np.zeros(len(terms)), tol=1e-15, max_passes=2, seed=1)
-    found = steer(terms, before.alpha, (before.w, before.theta), tol=1e-15, max_passes=1, seed=5)
-    alpha, w = reference.dual_descent(Z, terms.upper, before.alpha, 1, seed=5)
-    np.testing.assert_allclose(found.alpha, alpha, atol=1e-12)
-    np.testing.assert_allclose(full_w(found, terms), w, atol=1e-12)
-    np.testing.assert_allclose(full_w(found, terms), found.alpha @ Z, atol=1e-12)
+    for passes in (1, 2, 5):
+        found = steer(terms, before.alpha, (before.w, before.theta), tol=1e-15, max_passes=passes, seed=5)
+        alpha, w = reference.dual_descent(Z, terms.upper, before.alpha, passes, seed=5, steering=True)
+        np.testing.assert_allclose(found.alpha, alpha, atol=1e-12)
+        np.testing.assert_allclose(full_w(found, terms), w, atol=1e-12)
+        np.testing.assert_allclose(full_w(found, terms), found.alpha @ Z, atol=1e-12)
 
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-3, 1e-6, 1e-10])

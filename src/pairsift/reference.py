@@ -82,7 +82,7 @@ def dual_value(Z: FloatArray, alpha: FloatArray) -> float:
 
 
 def dual_descent(
-    Z: FloatArray, upper: FloatArray, alpha: FloatArray, n_passes: int, seed: int
+    Z: FloatArray, upper: FloatArray, alpha: FloatArray, n_passes: int, seed: int, *, steering: bool = False
 ) -> tuple[FloatArray, FloatArray]:
     """Return (alpha, w) after so many passes of coordinate descent (``cpp/dual_descent.hpp``).
 
@@ -93,6 +93,8 @@ def dual_descent(
     ----------
     Z : array of shape (n_terms, n_columns)
         Signs and the constant column are in it.
+    steering : bool
+        Put every term aside that leans on its bound, as the kernel's ``steer`` does, and take none back.
     """
     random = Random(seed)
     alpha = np.clip(alpha, 0, upper)
@@ -103,10 +105,12 @@ def dual_descent(
         for t in range(len(active) - 1, 0, -1):
             other = random.below(t + 1)
             active[t], active[other] = active[other], active[t]
+        if steering:
+            shrink = (0.0, 0.0)
         active, shrink, estimate = _descent_pass(Z, upper, alpha, w, active, shrink)
         if complete:
             widen_at = 0.2 * estimate
-        if estimate <= widen_at:
+        if estimate <= widen_at and not steering:
             active, shrink = list(range(len(Z))), (-np.inf, np.inf)
     return alpha, w
 

@@ -14,7 +14,7 @@ import numpy as np
 from pairsift.experiments.figures import mean_curve
 from pairsift.experiments.paper import LABELS, SETS, paper
 from pairsift.experiments.samples import Cells
-from pairsift.experiments.significance import compare, tally
+from pairsift.experiments.significance import Tally, compare, tally
 from pairsift.experiments.table import AUC_TOLERANCE, signed
 from pairsift.experiments.table_auc import auc_comparisons, auc_samples
 from pairsift.experiments.table_fair import MIN_SETS
@@ -53,9 +53,9 @@ def _support(holds: bool) -> Support:
     return "supported" if holds else "not supported"
 
 
-def _too_few(tested: int, what: str, untested: int = 0) -> Finding:
-    more = f"; {untested} more have values but one pool, so no test" if untested else ""
-    return "not enough data", f"{what} on {tested} data sets, {MIN_SETS} are needed{more}."
+def _too_few(found: int, what: str, total: Tally | None = None) -> Finding:
+    more = f"; {total.untested} have one pool, so no test: {total.means}" if total and total.untested else ""
+    return "not enough data", f"{what} on {found} data sets, {MIN_SETS} are needed{more}."
 
 
 def soft_beats_hard(cells: Cells) -> Finding:
@@ -65,7 +65,7 @@ def soft_beats_hard(cells: Cells) -> Finding:
         totals[criterion] = tally(one for _, _, one in hard_comparisons(cells, criterion).values() if one is not None)
     fewest = min(totals.values(), key=lambda total: total.tested)
     if fewest.tested < MIN_SETS:
-        return _too_few(fewest.tested, "Soft and hard can be tested", fewest.untested)
+        return _too_few(fewest.tested, "Soft and hard can be tested", fewest)
     holds = all(total.wins > total.losses for total in totals.values())
     parts = [
         f"by {word} soft wins on {total.wins} sets, loses on {total.losses} and ties on {total.ties}"
@@ -104,7 +104,7 @@ def soft_correct_is_best(cells: Cells) -> Finding:
     totals = {rival: tally(auc_comparisons(cells, rival).values()) for rival in methods if rival != "soft-correct"}
     fewest = min(totals.values(), key=lambda total: total.tested)
     if fewest.tested < MIN_SETS:
-        return _too_few(fewest.tested, "Soft-correct can be tested against every other method", fewest.untested)
+        return _too_few(fewest.tested, "Soft-correct can be tested against every other method", fewest)
     first = all(tops["soft-correct"] > tops[rival] for rival in totals)
     holds = first and all(total.wins >= total.losses for total in totals.values())
     against = ", ".join(f"{total} against {LABELS[rival]}" for rival, total in totals.items())
@@ -182,22 +182,28 @@ def gamma_one_is_mostly_best(cells: Cells) -> Finding:
 
 def larger_budgets_help_little(cells: Cells) -> Finding:
     """Decide "increasing the budget leads to consistent but marginal improvements"."""
-    gains = []
+    gains, short = [], []
     for name in SETS:
         for sampler in SOFT:
             curve = mean_curve(cells.find("large_budget", name, sampler), "auc")
             if curve and len(curve.x) > 2:
                 final = curve.x[-1]
-                start = FLAT_FROM if final >= 2 * FLAT_FROM else final / 5
-                place = next(i for i, size in enumerate(curve.x) if size >= start)
+                if final < 2 * FLAT_FROM:
+                    short.append(f"{LABELS[sampler]} on {name} ends at {final:,.0f} pairs")
+                    continue
+                place = next(i for i, size in enumerate(curve.x) if size >= FLAT_FROM)
                 gains.append((name, sampler, curve.x[place], final, curve.y[-1] - curve.y[place]))
     if not gains:
-        return "not enough data", "No curve with a larger budget is there."
+        return "not enough data", f"No curve goes to {2 * FLAT_FROM:,} pairs or more{_listed(short)}."
     told = [
         f"{LABELS[sampler]} on {name} from {start:,.0f} to {final:,.0f} pairs: {signed(gain)}"
         for name, sampler, start, final, gain in gains
     ]
     return _support(all(gain <= AUC_TOLERANCE for *_, gain in gains)), f"{'; '.join(told)}."
+
+
+def _listed(parts: list[str]) -> str:
+    return f": {', '.join(parts)}" if parts else ""
 
 
 _CLAIMS: tuple[tuple[str, str, str, Callable[[Cells], Finding]], ...] = (
@@ -242,8 +248,8 @@ _CLAIMS: tuple[tuple[str, str, str, Callable[[Cells], Finding]], ...] = (
     (
         "budget",
         "Larger budgets help little",
-        f"From {FLAT_FROM:,} pairs (a fifth of the budget where that is smaller) to the full budget no sampler gains "
-        f"more than {AUC_TOLERANCE} AUC.",
+        f"From {FLAT_FROM:,} pairs to the full budget of at least twice that no sampler gains more than "
+        f"{AUC_TOLERANCE} AUC.",
         larger_budgets_help_little,
     ),
 )

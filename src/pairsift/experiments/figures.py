@@ -117,6 +117,17 @@ def _missing(cells: Cells, experiment: str, panels: list[Panel]) -> list[str]:
     return [f"{reason}: {', '.join(names)}." for reason, names in by_reason.items()]
 
 
+def _stand_ins(cells: Cells, experiment: str, method: str, wanted: Sequence[str], panels: list[Panel]) -> list[str]:
+    """Say which sets of the paper's figure are missing, and why; the sets that are shown then stand for them."""
+    shown = dict.fromkeys(panel.name for panel in panels)
+    missing = {name: missing_reason(cells.find(experiment, name, method)) for name in wanted if name not in shown}
+    if not missing:
+        return []
+    instead = [name for name in shown if name not in wanted]
+    reasons = ", ".join(f"{name}: {reason}" for name, reason in missing.items())
+    return [f"{reasons}. {'Shown instead: ' + ', '.join(instead) + '.' if instead else ''}".strip()]
+
+
 def auc_figure(cells: Cells) -> Figure:
     """Return AUC against |L*| for every set."""
     panels = _panels(cells, "auc", "auc", lines=True)
@@ -155,9 +166,7 @@ def hard_figure(cells: Cells) -> Figure:
         "Hard versions of sampling",
         "Paper: “Performance Curves for Hard Version Samplings” (fig:hard), on real-sim and acoustic",
         panels,
-        ["real-sim and acoustic are not here; news20 and bank stand for them, the others follow."]
-        if panels
-        else ["not run"],
+        _stand_ins(cells, "hard", "hard-correct", ("real-sim", "acoustic"), panels),
     )
 
 
@@ -169,22 +178,23 @@ def budget_figure(cells: Cells) -> Figure:
         "Larger budgets",
         "Paper: “Performance on Larger Budget under gamma = 1.0” (fig:large_budget), on protein and bank",
         panels,
-        ["protein is not here; a9a stands for it."] if panels else ["not run"],
+        _stand_ins(cells, "large_budget", "soft-correct", ("protein", "bank"), panels),
     )
 
 
 def problem_figure(cells: Cells) -> Figure:
     """Return AUC and rejected draws where the paper sees a problem of soft-correct."""
-    panels = [
+    both = [
         *_panels(cells, "large_problem", "auc", lines=True),
         *_panels(cells, "large_problem", "rejected", lines=False),
     ]
+    panels = sorted(both, key=lambda panel: list(SETS).index(panel.name))
     return Figure(
         "fig-problem",
         "The problem of soft-correct with a larger budget",
         "Paper: “Potential Problem with Larger Budget” (fig:large_problem), on real-sim",
         panels,
-        ["real-sim is not here; letter and mnist stand for it."] if panels else ["not run"],
+        _stand_ins(cells, "large_problem", "soft-correct", ("real-sim",), panels),
     )
 
 

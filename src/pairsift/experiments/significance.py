@@ -39,17 +39,23 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Tally:
-    """Wins, losses and ties over data sets, and on how many there was no test."""
+    """Wins, losses and ties over data sets; on how many there was no test; on how many the first mean is higher."""
 
     wins: int = 0
     losses: int = 0
     ties: int = 0
     untested: int = 0
+    higher: int = 0
 
     @property
     def tested(self) -> int:
         """Number of sets with a test."""
         return self.wins + self.losses + self.ties
+
+    @property
+    def means(self) -> str:
+        """What the means alone say."""
+        return f"by the means alone it is ahead on {self.higher} of {self.tested + self.untested}"
 
     def __str__(self) -> str:
         return f"{self.wins}/{self.losses}/{self.ties}"
@@ -57,8 +63,10 @@ class Tally:
 
 def tally(comparisons: Iterable[Comparison]) -> Tally:
     """Count verdicts."""
-    verdicts = [comparison.verdict for comparison in comparisons]
-    return Tally(*(verdicts.count(name) for name in ("win", "loss", "tie", "untested")))
+    found = list(comparisons)
+    verdicts = [comparison.verdict for comparison in found]
+    wins, losses, ties, untested = (verdicts.count(name) for name in ("win", "loss", "tie", "untested"))
+    return Tally(wins, losses, ties, untested, sum(comparison.difference > 0 for comparison in found))
 
 
 def compare(first: Mapping[int, float], second: Mapping[int, float]) -> Comparison:

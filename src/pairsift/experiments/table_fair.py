@@ -113,7 +113,11 @@ def _conclusion(cells: Cells, first: str, second: str) -> Conclusion:
     fair = tally(tuned(cells, first, second).values())
     about = f"{LABELS[first]} is better than {LABELS[second]}"
     if min(fixed.tested, fair.tested) < MIN_SETS:
-        return Conclusion(about, "not enough data", f"{_tested(fixed, 'the paper’s C')}, {_tested(fair, 'tuned C')}.")
+        return Conclusion(
+            about,
+            "not enough data",
+            f"{_upper(_tested(fixed, 'the paper’s C'))}. {_upper(_tested(fair, 'a tuned C'))}.",
+        )
     before, after = fixed.wins > fixed.losses, fair.wins > fair.losses
     survival: Survival = (
         ("survives" if after else "does not survive") if before else "only with tuning" if after else "not found at all"
@@ -137,7 +141,7 @@ def _beside(cells: Cells, first: str, second: str) -> Conclusion:
     fair = tally(tuned(cells, first, second).values())
     about = f"Tuned {LABELS[first].lower()} beside tuned {LABELS[second]}"
     if fair.tested < MIN_SETS:
-        return Conclusion(about, "not enough data", f"{_tested(fair, 'tuned C')}.")
+        return Conclusion(about, "not enough data", f"{_upper(_tested(fair, 'a tuned C'))}.")
     ahead = "is ahead" if fair.wins > fair.losses else "is behind" if fair.wins < fair.losses else "is level"
     sentence = f"With C tuned for both, {LABELS[first].lower()} {_score(fair)} against {LABELS[second]}: it {ahead}."
     return Conclusion(about, "not in the paper", sentence)
@@ -147,5 +151,11 @@ def _score(total: Tally) -> str:
     return f"wins on {total.wins} of {total.tested} sets, loses on {total.losses} and ties on {total.ties}"
 
 
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _tested(total: Tally, at: str) -> str:
-    return f"{total.tested} sets can be tested at {at} ({total.untested} have values but no test)"
+    values = total.tested + total.untested
+    means = f"; {total.means}" if values else ""
+    return f"at {at} {total.tested} of the {values} sets with values can be tested{means}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from math import exp, log
 
 import numpy as np
@@ -60,8 +61,9 @@ def _time_entry(
 ) -> Entry:
     ours, theirs, pivot = times[method], printed[method], times["soft-correct"]
     if ours is None:
-        return absent(missing_reason(cells.find("time", name, method)), seconds(theirs))
-    outcome: Outcome = ""
+        entry = absent(missing_reason(cells.find("time", name, method)), seconds(theirs))
+        return replace(entry, outcome="") if method == "soft-correct" else entry
+    outcome: Outcome = "" if method == "soft-correct" else "not run"
     if method != "soft-correct" and pivot is not None:
         same = (ours < pivot) == (theirs < printed["soft-correct"])
         outcome = "reproduced" if same else "differs"

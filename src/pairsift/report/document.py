@@ -68,6 +68,7 @@ class Report:
             f"{outcomes['differs']} differ and {outcomes['not run']} were not run ({self.not_here} of them because the "
             f"data is not here). Of its {len(self.claims)} claims, our numbers support {support['supported']}, do not "
             f"support {support['not supported']}, and are not enough for {support['not enough data']}."
+            + (" This is a quick run, not at the paper's settings." if self.quick else "")
         )
 
 
@@ -115,5 +116,5 @@ def _distinct(values: Any) -> str:
 
 
 def _settings(rows: Any, key: str) -> str:
-    found = {row.settings[key] for row in rows if key in row.settings}
+    found = {row.settings[key] for row in rows if row.settings.get(key) is not None}
     return ", ".join(f"{value:g}" for value in sorted(found))

@@ -11,10 +11,16 @@ function axis(text) {
   };
 }
 
-function format(value) {
-  if (value === 0) return "0";
-  if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString("en");
-  return Math.abs(value) < 1 ? value.toFixed(4) : value.toPrecision(4);
+// As many decimals as coordinates of two decimals give back, and at most four.
+function decimals(text) {
+  const [low, high, start, end] = text.split(" ").map(Number);
+  const step = Math.abs((high - low) / (end - start)) * 0.01;
+  return Math.max(0, Math.min(4, Math.floor(-Math.log10(step))));
+}
+
+function format(value, digits) {
+  const text = value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return Number(text) === 0 ? text.replace("-", "") : text;
 }
 
 function visibleSeries(svg) {
@@ -38,8 +44,9 @@ function readCurves(svg, at) {
     return [toY(point.y), series.dataset.label];
   });
   lines.sort((a, b) => b[0] - a[0]);
-  const text = lines.map(([value, label]) => `${format(value)}  ${label}`).join("\n");
-  return { x: place.x, text: `at ${format(toX(place.x))}\n${text}` };
+  const digits = decimals(svg.dataset.y);
+  const text = lines.map(([value, label]) => `${format(value, digits)}  ${label}`).join("\n");
+  return { x: place.x, text: `at ${format(toX(place.x), 0)}\n${text}` };
 }
 
 function readMarks(svg, at) {

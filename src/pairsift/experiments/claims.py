@@ -5,7 +5,7 @@ The rules are such that the numbers which the paper itself prints support its cl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -53,9 +53,12 @@ def _support(holds: bool) -> Support:
     return "supported" if holds else "not supported"
 
 
-def _too_few(found: int, what: str, total: Tally | None = None) -> Finding:
-    more = f"; {total.untested} have one pool, so no test: {total.means}" if total and total.untested else ""
-    return "not enough data", f"{what} on {found} data sets, {MIN_SETS} are needed{more}."
+def _too_few(found: int, what: str, totals: Mapping[str, Tally] | None = None) -> Finding:
+    sentence = f"{what} on {found} data sets, {MIN_SETS} are needed."
+    if totals and any(total.untested for total in totals.values()):
+        means = ", ".join(f"{total.higher} of {total.compared} {rival}" for rival, total in totals.items())
+        sentence += f" One pool allows no test; by the means alone it is ahead on {means}."
+    return "not enough data", sentence
 
 
 def soft_beats_hard(cells: Cells) -> Finding:
@@ -65,7 +68,9 @@ def soft_beats_hard(cells: Cells) -> Finding:
         totals[criterion] = tally(one for _, _, one in hard_comparisons(cells, criterion).values() if one is not None)
     fewest = min(totals.values(), key=lambda total: total.tested)
     if fewest.tested < MIN_SETS:
-        return _too_few(fewest.tested, "Soft and hard can be tested", fewest)
+        return _too_few(
+            fewest.tested, "Soft can be tested against hard", {f"by {key}ness": total for key, total in totals.items()}
+        )
     holds = all(total.wins > total.losses for total in totals.values())
     parts = [
         f"by {word} soft wins on {total.wins} sets, loses on {total.losses} and ties on {total.ties}"
@@ -104,7 +109,8 @@ def soft_correct_is_best(cells: Cells) -> Finding:
     totals = {rival: tally(auc_comparisons(cells, rival).values()) for rival in methods if rival != "soft-correct"}
     fewest = min(totals.values(), key=lambda total: total.tested)
     if fewest.tested < MIN_SETS:
-        return _too_few(fewest.tested, "Soft-correct can be tested against every other method", fewest)
+        named = {f"against {LABELS[rival]}": total for rival, total in totals.items()}
+        return _too_few(fewest.tested, "Soft-correct can be tested against every other method", named)
     first = all(tops["soft-correct"] > tops[rival] for rival in totals)
     holds = first and all(total.wins >= total.losses for total in totals.values())
     against = ", ".join(f"{total} against {LABELS[rival]}" for rival, total in totals.items())

@@ -53,9 +53,9 @@ class Tally:
         return self.wins + self.losses + self.ties
 
     @property
-    def means(self) -> str:
-        """What the means alone say."""
-        return f"by the means alone it is ahead on {self.higher} of {self.tested + self.untested}"
+    def compared(self) -> int:
+        """Number of sets with values of both, whether there is a test or not."""
+        return self.tested + self.untested
 
     def __str__(self) -> str:
         return f"{self.wins}/{self.losses}/{self.ties}"

@@ -156,6 +156,5 @@ def _upper(text: str) -> str:
 
 
 def _tested(total: Tally, at: str) -> str:
-    values = total.tested + total.untested
-    means = f"; {total.means}" if values else ""
-    return f"at {at} {total.tested} of the {values} sets with values can be tested{means}"
+    means = f"; by the means alone it is ahead on {total.higher} of {total.compared}" if total.compared else ""
+    return f"at {at} {total.tested} of the {total.compared} sets with values can be tested{means}"

@@ -9,7 +9,8 @@ import pairsift
 
 home = Path(pairsift.__file__).parent
 assert "site-packages" in str(home), f"{home} is not the installed package"
-assert (home / "py.typed").exists(), "the types are not in the wheel"
+for file in ("py.typed", "experiments/paper.toml", "report/page.css", "report/page.js"):
+    assert (home / file).exists(), f"{file} is not in the wheel"
 X, y = pairsift.make_ranking(5000, 10, random_state=0)
 model = pairsift.ActiveRankSVM(random_state=0).fit(X[:4000], y[:4000])
 assert model.score(X[4000:], y[4000:]) > 0.8

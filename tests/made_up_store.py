@@ -18,11 +18,12 @@ class Filler:
     def put(self, experiment, dataset, method, value=None, *, fold=0, pool=0, seconds=None, **given):
         """Put one cell, done with AUC `value` unless `status` says otherwise; settings, `curve`, `reason` by name."""
         status, reason, curve = given.pop("status", "done"), given.pop("reason", None), given.pop("curve", None)
+        when = given.pop("when", "2026-01-01T00:00:00+00:00")
         result = given.pop("result", {} if value is None else {"auc": value})
         if curve is not None:
             result = {**result, "curve": curve}
         cell = Cell(experiment, dataset, fold, method, pool, settings_key({**BASE, **given}))
-        outcome = Outcome(status, reason, result, seconds, seconds, 1, "0.1.0", MACHINE, "2026-01-01T00:00:00+00:00")
+        outcome = Outcome(status, reason, result, seconds, seconds, 1, "0.1.0", MACHINE, when)
         self.results.put(cell, outcome)
 
     def put_pools(self, experiment, dataset, method, values, **given):

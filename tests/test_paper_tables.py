@@ -194,6 +194,14 @@ def test_time_is_judged_by_the_side_of_soft_correct(filler):
     assert row["Soft-Correct"].outcome == ""
 
 
+def test_runs_that_did_not_end_are_told_beside_the_time(filler):
+    filler.put("time", "bank", "soft-correct", 0.9, seconds=0.5)
+    filler.put("time", "bank", "soft-correct", fold=1, status="out of time")
+    entry = entries(time_table(Cells(filler.results)), "bank")["Soft-Correct"]
+    assert entry.ours == "0.5 (1 not done)"
+    assert entry.note == "1 of 2 runs are not in the mean: out of time"
+
+
 def test_gamma_lists_what_is_not_significantly_worse(filler):
     filler.put_pools("auc", "bank", "soft-close", [0.920, 0.921, 0.922])
     filler.put_pools("gamma", "bank", "soft-close", [0.9205, 0.9203, 0.9222], gamma=0.5)
@@ -263,6 +271,13 @@ def test_the_fair_table_says_which_C_was_chosen(filler):
     filler.put("fair", "bank", "logistic-regression", 0.9, scale_C=0.01)
     entry = entries(fair_table(Cells(filler.results)), "bank")["Logistic regression"]
     assert (entry.ours, entry.difference, entry.strong) == (".9000", "C × 0.01", True)
+
+
+def test_the_C_that_was_chosen_last_counts(filler):
+    filler.put("fair", "bank", "crr", 0.5, scale_C=0.01, when="2026-01-01T00:00:00+00:00")
+    filler.put("fair", "bank", "crr", 0.9, scale_C=10.0, when="2026-01-02T00:00:00+00:00")
+    entry = entries(fair_table(Cells(filler.results)), "bank")["CRR"]
+    assert (entry.ours, entry.difference) == (".9000", "C × 10")
 
 
 # --- figures and claims

@@ -2,6 +2,8 @@
 
 import lzma
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -193,6 +195,24 @@ def test_drawings_give_their_values_back():
     scale = (float(high) - float(low)) / (float(end) - float(start))
     values = [float(low) + (place - float(start)) * scale for place in places]
     assert values == pytest.approx(series.y, abs=2e-6)
+
+
+def test_one_method_far_below_does_not_flatten_the_others():
+    def low(*values):
+        panel = Panel("bank", "x", "y", [Series(f"m{k}", [1.0, 2.0], [v, v + 0.01]) for k, v in enumerate(values)])
+        return float(re.search(r'data-y="([^ ]*)', draw(panel))[1])
+
+    assert low(0.90, 0.91, 0.5) > 0.8
+    assert low(0.90, 0.91, 0.89) < 0.89
+
+
+def test_a_report_does_not_wait_for_scikit_learn(store):
+    script = (
+        "import sys; from pairsift.experiments.results import Results; from pairsift.report import build_report, page; "
+        f"page(build_report(Results({str(store)!r}))); assert 'sklearn' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 # --- in Chromium

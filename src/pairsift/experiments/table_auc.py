@@ -68,7 +68,7 @@ def auc_table(cells: Cells) -> Table:
         counts=counts([sample for row in samples.values() for sample in row.values()]),
         notes=(
             "(*) soft-correct wins by a right-tailed t-test at 95 %: paired over pools between samplers, one-sample "
-            "against methods without pools. Bold: the highest AUC of the row.",
+            "against methods without pools (CRR draws, so it has pools here). Bold: the highest AUC of the row.",
             "Our totals are over the sets that are here, the paper's over its 20 rows; one pool allows no test.",
         ),
     )

@@ -17,10 +17,26 @@ def fair_methods(cells: Cells) -> list[str]:
     return [*methods, *(method for method in cells.methods("fair") if method not in methods)]
 
 
+def chosen_scale(cells: Cells, name: str, method: str) -> float | None:
+    """Return the multiple of the paper's C that was chosen: that of the last run, if a store has more than one."""
+    rows = cells.find("fair", name, method)
+    scale: float | None = max(rows, key=lambda row: row.finished_at).settings.get("scale_C") if rows else None
+    return scale
+
+
+def fair_sample(cells: Cells, name: str, method: str) -> Sample:
+    """Return the AUC values of a tuned method, at the C that was chosen last."""
+    return cells.sample("fair", name, method, scale_C=chosen_scale(cells, name, method))
+
+
+def _fixed_sample(cells: Cells, name: str, method: str) -> Sample:
+    return cells.sample("auc", name, method)
+
+
 def fair_table(cells: Cells) -> Table:
     """Return the table of tuned methods, with the totals of soft-correct against each."""
     methods = fair_methods(cells)
-    samples = {name: {method: cells.sample("fair", name, method) for method in methods} for name in SETS}
+    samples = {name: {method: fair_sample(cells, name, method) for method in methods} for name in SETS}
     rows = []
     for name, by_method in samples.items():
         best = max((sample.mean for sample in by_method.values() if sample), default=0.0)
@@ -51,17 +67,17 @@ def _entry(cells: Cells, name: str, method: str, samples: dict[str, Sample], bes
     if not sample:
         return absent(sample.status)
     won = method != "soft-correct" and bool(pivot) and compare(pivot.values, sample.values).verdict == "win"
-    scales = {row.settings.get("scale_C") for row in cells.find("fair", name, method) if row.status == "done"}
-    chosen = " or ".join(f"{scale:g}" for scale in sorted(scale for scale in scales if scale is not None))
+    chosen = chosen_scale(cells, name, method)
     text = with_spread(sample.mean, sample.std, won)
-    return Entry(text, difference=f"C × {chosen}" if chosen else "", strong=sample.mean >= best, note=sample.note)
+    return Entry(text, difference=f"C × {chosen:g}" if chosen else "", strong=sample.mean >= best, note=sample.note)
 
 
 def tuned(cells: Cells, first: str, second: str, experiment: str = "fair") -> dict[str, Comparison]:
     """Compare two methods on every set where both have values; two methods without pools are paired over folds."""
     found = {}
     for name in SETS:
-        a, b = cells.sample(experiment, name, first), cells.sample(experiment, name, second)
+        get = fair_sample if experiment == "fair" else _fixed_sample
+        a, b = get(cells, name, first), get(cells, name, second)
         if not a or not b:
             continue
         if a.n_pools == b.n_pools == 1:

@@ -67,7 +67,11 @@ def _time_entry(
     if method != "soft-correct" and pivot is not None:
         same = (ours < pivot) == (theirs < printed["soft-correct"])
         outcome = "reproduced" if same else "differs"
-    return Entry(seconds(ours), seconds(theirs), f"× {ours / theirs:.2g}", outcome)
+    ended = cells.find("time", name, method)
+    lost = [row for row in ended if row.status != "done"]
+    note = f"{len(lost)} of {len(ended)} runs are not in the mean: {missing_reason(lost)}" if lost else ""
+    text = seconds(ours) + (f" ({len(lost)} not done)" if lost else "")
+    return Entry(text, seconds(theirs), f"× {ours / theirs:.2g}", outcome, note=note)
 
 
 def _repeats(cells: Cells, name: str, methods: Iterable[str]) -> Entry:

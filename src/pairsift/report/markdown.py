@@ -87,7 +87,7 @@ def _entry(entry: Entry) -> str:
     ours = ", ".join(f"**{escape(text)}**" if strong else escape(text) for text, strong in pieces if text)
     theirs = f"*{escape(entry.paper)}*" if entry.paper else ""
     if theirs and entry.paper_strong:
-        theirs = f"*{theirs}*" if theirs.startswith("**") else f"**{theirs}**"
+        theirs = f"**{theirs}**"
     change = escape(entry.difference) + {"differs": " ≠", "reproduced": " ✓"}.get(entry.outcome, "")
     return "<br>".join(part for part in (ours, theirs, change.strip()) if part)
 

@@ -162,12 +162,14 @@ def _figure(figure: Figure) -> str:
         for method in methods
     )
     notes = "".join(f'<p class="small">{escape(note)}</p>' for note in figure.notes)
+    curves = any(series.kind == "curve" for panel in figure.panels for series in panel.series)
+    cut = " The frame may cut off the start of a curve and a method far below the others; hover for values." * curves
     legend = (
         f'<div class="legend" role="group" aria-label="Methods; press to hide or show">{keys}</div>' if keys else ""
     )
     return (
         f'<section id="{escape(figure.key)}" class="figure"><h2>{escape(figure.title)}</h2>'
-        f'<p class="small">{escape(figure.source)}.</p>{notes}{legend}'
+        f'<p class="small">{escape(figure.source)}.{cut}</p>{notes}{legend}'
         f'<div class="panels">{"".join(map(_panel, figure.panels))}</div></section>'
     )
 

@@ -16,6 +16,8 @@ from pairsift.experiments.figures import Panel, Series, label
 WIDTH, HEIGHT = 360, 250
 LEFT, RIGHT, TOP, BOTTOM = 50, 10, 20, 42
 
+DEPTH = 3  # times the range of all methods but the lowest
+
 # Okabe and Ito's colours without the yellow, which is too light for lines on white, and with a grey.
 COLOURS = {
     "random": "#000000",
@@ -94,11 +96,21 @@ def _axes(panel: Panel) -> tuple[Axis, Axis]:
     y_low, y_high = (log10(min(ys)), log10(max(ys))) if log_y else (min(ys, default=0.0), max(ys, default=1.0))
     if log_x:
         x_low, x_high = x_low - 0.1, x_high + 0.1
+    if not log_y:
+        y_low = max(y_low, _lowest_worth(panel, y_high))
     margin = 0.05 * (y_high - y_low) or 0.05 * abs(y_high) or 0.05
     return (
         Axis(x_low, x_high, LEFT, WIDTH - RIGHT, log_x),
         Axis(y_low - margin, y_high + margin, HEIGHT - BOTTOM, TOP, log_y),
     )
+
+
+def _lowest_worth(panel: Panel, high: float) -> float:
+    """Return how far down the frame goes: one method far below all others must not press them into one line."""
+    lows = sorted(min(heights) for series in panel.series if (heights := _heights(series)))
+    if len(lows) < 3 or high <= lows[1]:
+        return lows[0] if lows else 0.0
+    return high - DEPTH * (high - lows[1])
 
 
 def _heights(series: Series) -> list[float]:

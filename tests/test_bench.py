@@ -50,9 +50,9 @@ def folder(tmp_path_factory, rows):
 def data(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("PAIRSIFT_DATA", str(folder))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    sets._rows.cache_clear()
+    sets.rows.cache_clear()
     yield folder
-    sets._rows.cache_clear()
+    sets.rows.cache_clear()
 
 
 def test_a_test_file_is_the_only_split(data, rows):

@@ -146,9 +146,11 @@ def test_weighted_gram(kind):
 def test_descent_equals_the_reference_pass_for_pass(kind, dtype, constants, signs):
     terms, Z = make_terms(kind=kind, dtype=dtype, constants=constants, signs=signs)
     start = np.random.default_rng(9).uniform(-1, 2, size=len(terms))  # outside the box: it is clipped
-    for passes in (1, 2, 3, 5, 8, 13, 20):
-        found = descend(terms, start, tol=1e-15, max_passes=passes, seed=77)
-        alpha, w = reference.dual_descent(Z, terms.upper, start, passes, seed=77)
+    careful = [(passes, 1e-15) for passes in (1, 2, 3, 5, 8, 13, 20)]
+    hasty = [(passes, 1e-6) for passes in (1, 2, 3, 5, 8, 13)]
+    for passes, tol in careful + hasty:
+        found = descend(terms, start, tol=tol, max_passes=passes, seed=77)
+        alpha, w = reference.dual_descent(Z, terms.upper, start, passes, seed=77, hasty=tol >= 1e-6)
         np.testing.assert_allclose(found.alpha, alpha, atol=1e-10)
         np.testing.assert_allclose(full_w(found, terms), w, atol=1e-10)
         assert found.n_passes == passes

@@ -82,7 +82,14 @@ def dual_value(Z: FloatArray, alpha: FloatArray) -> float:
 
 
 def dual_descent(
-    Z: FloatArray, upper: FloatArray, alpha: FloatArray, n_passes: int, seed: int, *, steering: bool = False
+    Z: FloatArray,
+    upper: FloatArray,
+    alpha: FloatArray,
+    n_passes: int,
+    seed: int,
+    *,
+    steering: bool = False,
+    hasty: bool = False,
 ) -> tuple[FloatArray, FloatArray]:
     """Return (alpha, w) after so many passes of coordinate descent (``cpp/dual_descent.hpp``).
 
@@ -95,7 +102,10 @@ def dual_descent(
         Signs and the constant column are in it.
     steering : bool
         Put every term aside that leans on its bound, as the kernel's ``steer`` does, and take none back.
+    hasty : bool
+        Put terms aside earlier and look back less often, as the kernel does at tolerances of 1e-6 and above.
     """
+    lean, widen = (0.1, 0.1) if hasty else (1.0, 0.2)
     random = Random(seed)
     alpha = np.clip(alpha, 0, upper)
     w = alpha @ Z
@@ -105,11 +115,10 @@ def dual_descent(
         for t in range(len(active) - 1, 0, -1):
             other = random.below(t + 1)
             active[t], active[other] = active[other], active[t]
-        if steering:
-            shrink = (0.0, 0.0)
+        shrink = (0.0, 0.0) if steering else (lean * shrink[0], lean * shrink[1])
         active, shrink, estimate = _descent_pass(Z, upper, alpha, w, active, shrink)
         if complete:
-            widen_at = 0.2 * estimate
+            widen_at = widen * estimate
         if estimate <= widen_at and not steering:
             active, shrink = list(range(len(Z))), (-np.inf, np.inf)
     return alpha, w

@@ -238,9 +238,10 @@ class TestRuns:
             assert results.rows() == before
             results.remove([cell_of("crr")])
         assert run(path).ended == 1
-        assert run(path, seeds=2).ended == 4  # the second pool of the samplers and CRR
-        assert run(path, only=("bias",)).ended == 2  # with correction they are there
+        # The second pool of the samplers and CRR; two pools without correction: those with it are there.
+        assert run(path, seeds=2, only=("auc", "bias")).ended == 4 + 4
 
+    @pytest.mark.slow
     def test_statuses(self, tmp_path, monkeypatch):
         """A method that fails, one that takes too long, one that kills its process; the others are run all the same."""
         from pairsift.experiments.grids import auc as grid
@@ -394,6 +395,7 @@ class TestCommand:
         assert (process.returncode, out, len(err.strip().splitlines())) == (2, "", 1)
         assert not list(tmp_path.iterdir())
 
+    @pytest.mark.slow
     def test_ctrl_c_stops_and_says_how_to_go_on(self, tmp_path):
         process = self.call("--sets", NAME, "--only", "gamma", cwd=tmp_path)
         store = tmp_path / "results.sqlite"

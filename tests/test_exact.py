@@ -50,7 +50,7 @@ def liblinear_objective(X, y, C, loss):
     differences = (X[y][:, None, :] - X[~y][None, :, :]).reshape(-1, X.shape[1])
     signs = np.where(np.arange(len(differences)) % 2 == 0, 1.0, -1.0)  # LIBLINEAR wants two classes
     solver = 3 if loss == "hinge" else 1
-    # LIBLINEAR draws from the C library's one generator and may stop short of its tolerance: other tests must not decide.
+    # LIBLINEAR draws from rand() and may stop short of its tolerance: tests that ran before must not decide where.
     ctypes.CDLL(None).srand(1)
     model = train(
         problem(signs, signs[:, None] * differences), parameter(f"-s {solver} -c {C / len(differences)} -e 1e-7 -q")

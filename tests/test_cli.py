@@ -100,6 +100,11 @@ def test_a_table_from_fit_to_scores_through_a_pipe(table):
     assert auc(y, [float(line) for line in scored.stdout.split()]) > 0.85
 
 
+def test_a_model_of_a_table_does_not_score_rows_without_names(table, folder):
+    run("fit", "table.csv", "-o", "m", "--label", "bought", "--positive", "yes", cwd=table)
+    assert "trained on a table" in one_line(run("score", "m", folder / "test.svm", cwd=table), 1)
+
+
 def test_labels_in_words_need_a_positive_one(table):
     line = one_line(run("fit", "table.csv", "-o", "m", "--label", "bought", cwd=table), 1)
     assert "--positive" in line
@@ -129,7 +134,12 @@ def test_scores_go_to_a_file(folder):
         (["fit", "train.svm", "-o", "m", "--budget", "-1"], 2, "budget must be"),
         (["fit", "train.svm", "-o", "m", "--budget", "50"], 2, "at least batch_size"),
         (["fit", "train.svm", "-o", "m", "--gamma", "2"], 2, r"gamma must be a number in [0, 1]"),
-        (["fit", "train.svm", "-o", "m", "--sampling", "hope"], 2, "sampling must be one of"),
+        (["fit", "train.svm", "-o", "m", "--sampling", "hope"], 2, "'soft-correct'"),
+        (["fit", "train.svm", "-o", "m", "--random-state", "-1"], 2, "--random-state"),
+        (["fit", "train.svm", "-o", "m", "--format", "xls"], 2, "--format"),
+        (["fit", "train.svm", "-o", "."], 1, ".: Is a directory"),
+        (["convert", "train.svm", "-o", "train.svm"], 2, "OUTPUT is INPUT"),
+        (["convert", "train.svm", "-o", "no/such/m"], 1, "no/such/m: No such file or directory"),
         (["fit", "train.svm", "-o", "m", "--nonsense"], 2, "--nonsense"),
         (["fit", "train.svm", "-o", "no/such/folder/m"], 1, "No such file or directory"),
         (["score", "train.svm", "test.svm"], 1, "not a pairsift model"),
@@ -150,6 +160,7 @@ def test_bad_usage_and_bad_files_are_one_line(folder, arguments, status, says):
         ("1 1:1\n0 1:2\n2 1:3\n", "exactly two values"),
         ("1 1:1\n0 1:nan\n", "line 2"),
         ("1 1:1\n0 2:1 1:1\n", "line 2"),
+        ("1 2000000000:1\n-1 1:1\n", "--n-features"),
     ],
 )
 def test_bad_rows_are_one_line(tmp_path, text, says):

@@ -451,3 +451,10 @@ def test_the_certificate_is_reached_on_every_set(data_set):
         estimators.ActiveRankSVM(sampling="soft-close", random_state=0),
     ):
         assert model.fit(X, y).gap_ <= 1e-3
+
+
+@every
+def test_values_whose_squares_overflow_are_refused(kind):
+    X, y = many_rows()
+    with pytest.raises(ValueError, match="squares overflow; scale the features"):
+        make(kind).fit(X * 1e200, y)

@@ -137,7 +137,8 @@ def _weights_of(model: Any) -> FloatArray:
         w = np.asarray(coefficients, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"The model must have coef_ or be a vector of weights; got {type(model).__name__}. Fit it first."
+            f"The model must have coef_ or be a vector of weights; got {type(model).__name__}. "
+            "Fit it first; of a pipeline, give the last step."
         ) from error
     if w.ndim not in (1, 2) or (w.ndim == 2 and w.shape[0] != 1):
         raise ValueError(f"The model must have one vector of weights; got an array of shape {w.shape}.")

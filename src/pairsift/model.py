@@ -163,7 +163,8 @@ def as_model(model: Any) -> LinearModel:
     for name in ("coef_", "intercept_", "classes_"):
         if not hasattr(model, name):
             raise ValueError(
-                f"A fitted linear model is required; this {type(model).__name__} has no `{name}`. Fit it first."
+                f"A fitted linear model is required; this {type(model).__name__} has no `{name}`. "
+                "Fit it first; of a pipeline, give the last step."
             )
     coef = np.ascontiguousarray(np.atleast_2d(model.coef_), dtype=np.float64)
     if coef.shape[0] != 1 or len(model.classes_) != 2:

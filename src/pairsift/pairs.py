@@ -15,7 +15,7 @@ import numpy as np
 from pairsift import _core
 from pairsift._typing import BoolArray, FloatArray, IntArray
 from pairsift.data.problem import Places, Problem
-from pairsift.data.rows import CsrRows, DenseRows, MemoryRows
+from pairsift.data.rows import CsrRows, DenseRows, MemoryRows, refuse_overflow
 
 NONE = -1
 
@@ -107,6 +107,7 @@ class Pool:
         self._rows.append(source, row_i, row_j)
         norms = np.empty(len(i))
         self.kernel.squared_norms(len(self) - len(i), len(self), norms)
+        refuse_overflow(norms)
         if self.threshold:
             norms += (i == NONE) | (j == NONE)
         self.norms = np.append(self.norms, norms)

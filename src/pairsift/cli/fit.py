@@ -10,20 +10,24 @@ import click
 
 from pairsift.cli.options import JSON, data_options, output_option, pop_data_options
 
+SAMPLINGS = ["random", "soft-close", "soft-correct", "hard-close", "hard-correct"]
+
 
 @click.command()
 @click.argument("data", metavar="DATA", type=click.Path())
 @output_option("Model file to write (safetensors).", required=True)
 @click.option("--C", "C", type=float, default=0.1, show_default=True, help="Weight of a chosen pair.")
 @click.option("--gamma", default="1.0", show_default=True, help='Pairs against points: in [0, 1], or "uniform".')
-@click.option("--sampling", default="soft-correct", show_default=True, help="random, or soft- / hard- close / correct.")
+@click.option("--sampling", type=click.Choice(SAMPLINGS), default="soft-correct", show_default=True, help="Sampler.")
 @click.option("--bias-correction/--no-bias-correction", default=True, show_default=True, help="Weight pairs by 1 / p.")
 @click.option("--threshold/--no-threshold", default=False, show_default=True, help="Learn a threshold from the points.")
 @click.option("--budget", type=int, default=8000, show_default=True, help="Number of pairs to train on.")
 @click.option("--batch-size", type=int, default=100, show_default=True, help="Pairs drawn a round.")
 @click.option("--tol", type=float, default=1e-3, show_default=True, help="Relative duality gap to reach.")
 @click.option("--max-iter", type=int, default=1000, show_default=True, help="Passes at most in the last round.")
-@click.option("--random-state", type=int, default=None, help="Seed; the same seed gives the same model.")
+@click.option(
+    "--random-state", type=click.IntRange(min=0), default=None, help="Seed; the same seed gives the same model."
+)
 @click.option(
     "--scale",
     type=click.Choice(["none", "unit", "standard", "max"]),
@@ -42,6 +46,7 @@ def fit(data: str, output: str, random_state: int | None, scale: str, as_json: b
     import numpy as np
 
     from pairsift.active import check_settings, fit_active, make_settings
+    from pairsift.data.replacing import check_writable
     from pairsift.data.training import open_training_data
     from pairsift.model import save_model, trained_model
     from pairsift.threshold import model_threshold
@@ -52,6 +57,7 @@ def fit(data: str, output: str, random_state: int | None, scale: str, as_json: b
         check_settings(**options)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    check_writable(output)
     started = time.perf_counter()
     rows = open_training_data(data, reading, scale=scale)
     if rows.has_qid:

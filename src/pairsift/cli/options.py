@@ -18,6 +18,8 @@ def output_option(text: str, *, required: bool = False) -> Decorator:
     return click.option("-o", "--output", metavar="FILE", help=text, **need)
 
 
+FORMATS = ["svmlight", "npy", "npz", "csv", "tsv", "parquet", "arrow"]
+
 _DATA_OPTIONS: tuple[Decorator, ...] = (
     click.option("--label", help="Column of the labels (tables), or a .npy file of labels beside a .npy file."),
     click.option("--positive", help="The positive label; required unless labels are 0/1, -1/+1 or false/true."),
@@ -28,7 +30,7 @@ _DATA_OPTIONS: tuple[Decorator, ...] = (
         "--impute", type=click.Choice(["mean", "median", "zero"]), help="How to fill missing values (tables)."
     ),
     click.option("--max-categories", type=int, default=1000, show_default=True, help="Categories of a column at most."),
-    click.option("--format", help="svmlight, npy, npz, csv, tsv, parquet or arrow; by default from the file's name."),
+    click.option("--format", type=click.Choice(FORMATS), help="Format of the data; by default from the file's name."),
     click.option("--delimiter", help="What separates the columns of a CSV file."),
     click.option("--n-features", type=int, help="Number of features (svmlight); by default the largest index."),
     click.option(

@@ -9,16 +9,14 @@ from typing import BinaryIO
 
 import click
 
-from pairsift.cli.options import output_option
+from pairsift.cli.options import FORMATS, output_option
 
 
 @click.command()
 @click.argument("model", metavar="MODEL", type=click.Path())
 @click.argument("data", metavar="DATA", type=click.Path())
 @output_option("Where the scores go, one a line; - is standard output.")
-@click.option(
-    "--format", "format_", help="svmlight, npy, npz, csv, tsv, parquet or arrow; by default from the file's name."
-)
+@click.option("--format", "format_", type=click.Choice(FORMATS), help="Format of the data; by default from its name.")
 @click.option("--delimiter", help="What separates the columns of a CSV file.")
 def score(model: str, data: str, output: str, format_: str | None, delimiter: str | None) -> None:
     """Score the rows of DATA with MODEL, block by block: the higher, the more positive.

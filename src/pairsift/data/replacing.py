@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     which a killed process loses, keeps two live runs from writing the same file.
     """
     final = Path(path)
+    check_writable(final)
     partial = final.with_name(final.name + PARTIAL)
     file = _open_locked(partial)
     try:
@@ -34,6 +36,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     finally:
         file.close()
     _sync_folder(final.parent)
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise `OSError` when `path` cannot become a file; long work asks before it begins."""
+    final = Path(path)
+    if final.is_dir() or os.fspath(path).endswith(os.sep):
+        raise IsADirectoryError(errno.EISDIR, "Is a directory; give the name of a file", os.fspath(path))
+    folder = final.absolute().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, f"No such file or directory: {folder} is not there", os.fspath(path))
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, f"Permission denied: {folder} is not writable", os.fspath(path))
 
 
 def _open_locked(partial: Path) -> BinaryIO:

@@ -114,6 +114,12 @@ class MemoryRows:
             self._refuse(self.kernel.first_bad_in_range(0, self.n_rows))
             self._check_on_read = False
 
+    def check_norms(self) -> None:
+        """Raise `ValueError` when the square of a row's length overflows."""
+        norms = np.empty(self.n_rows)
+        self.kernel.squared_norms(0, self.n_rows, norms)
+        refuse_overflow(norms)
+
     def _refuse(self, row: int) -> None:
         if row >= 0:
             raise ValueError(f"Row {row} of X {self._fault(row)}.")
@@ -195,6 +201,12 @@ def as_rows(X: Any) -> MemoryRows:
             "Reshape a single row with X.reshape(1, -1)."
         )
     return DenseRows(np.ascontiguousarray(_as_float(values)))
+
+
+def refuse_overflow(squared_norms: FloatArray) -> None:
+    """Raise `ValueError` when a row is too long for float64."""
+    if not np.all(np.isfinite(squared_norms)):
+        raise ValueError("Values of X are so large that their squares overflow; scale the features.")
 
 
 def _sparse_rows(X: Any) -> CsrRows:

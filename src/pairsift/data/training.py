@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pairsift.data.table_blocks import TableBlocks
 
 MAX_CATEGORIES = 1000
+WIDEST = 2**27
+"""Text with more features is refused unless the user says how many there are: a model has 8 bytes for each."""
 
 
 @dataclass(frozen=True)
@@ -207,6 +209,11 @@ def _from_svmlight(path: str | os.PathLike[str], options: DataOptions) -> Traini
     _refuse_table_options(path, options)
     source = sys.stdin.buffer if os.fspath(path) == STANDARD_INPUT else path
     (rows, y, qid), base = read_svmlight_and_base(source, n_features=options.n_features, zero_based=options.zero_based)
+    if options.n_features is None and rows.n_features > WIDEST:
+        raise ValueError(
+            f"{path}: an index gives {rows.n_features} features, and a model of {rows.n_features * 8 / 1e9:.0f} GB. "
+            "If that is meant, say so with --n-features; otherwise look for a damaged line."
+        )
     labels, positive = split_binary_labels(y, options.positive)
     return TrainingData(make_problem(rows, positive), labels, zero_based=base, has_qid=qid is not None)
 
@@ -223,7 +230,7 @@ def _from_numpy(path: str | os.PathLike[str], options: DataOptions) -> TrainingD
 def _from_store(path: str | os.PathLike[str], options: DataOptions) -> TrainingData:
     from pairsift.data.store import RowStore
 
-    _refuse_table_options(path, options)
+    _refuse_table_options(path, options, what="this is a row store, which brings its labels and weights")
     store = RowStore(path)
     if options.positive is not None:
         chosen = match_label(store.labels, options.positive)
@@ -310,11 +317,13 @@ def _checked_format(path: str | os.PathLike[str], options: DataOptions) -> str:
     return data_format(path, options.format)
 
 
-def _refuse_table_options(path: Any, options: DataOptions, *, label: bool = False) -> None:
+def _refuse_table_options(
+    path: Any, options: DataOptions, *, label: bool = False, what: str = "this file is not one"
+) -> None:
     names = ("weight", "drop", "categorical", "impute", "delimiter") + (() if label else ("label",))
     given = [name for name in names if getattr(options, name)]
     if given:
-        raise ValueError(f"{path}: --{given[0]} is for tables (CSV, Parquet, Arrow); this file is not one.")
+        raise ValueError(f"{path}: --{given[0]} is for tables; {what}.")
 
 
 def _required(path: Any, y: AnyArray | None) -> AnyArray:

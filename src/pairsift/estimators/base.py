@@ -126,9 +126,10 @@ class LinearRanker(ClassifierMixin, BaseEstimator):
 
 def warn_unconverged(reached: str, tol: float, n_iter: int, max_iter: int) -> None:
     """Warn the caller of `fit` that `tol` was not reached."""
+    more = f", or raise max_iter (now {max_iter})" if n_iter >= max_iter else ""
     warnings.warn(
         f"The solver stopped at {reached}, not tol={tol:g}, after {n_iter} iterations. "
-        f"Scale the features, or raise max_iter (now {max_iter}).",
+        f"Scale and centre the features{more}.",
         ConvergenceWarning,
         stacklevel=4,
     )

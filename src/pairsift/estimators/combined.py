@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from pairsift.data.problem import Problem
+from pairsift.data.rows import MemoryRows
 from pairsift.estimators.base import LinearRanker, make_generator
 from pairsift.parameters import check_count, check_flag, check_positive, check_share, check_word
 from pairsift.solvers.combined import fit_combined
@@ -76,6 +77,8 @@ class CombinedRankingRegression(LinearRanker):
         check_count("n_steps", self.n_steps)
 
     def _fit_problem(self, problem: Problem) -> None:
+        if isinstance(problem.rows, MemoryRows):
+            problem.rows.check_norms()
         rng = make_generator(self.random_state)
         found = fit_combined(
             problem,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pairsift.data.problem import Problem
+from pairsift.data.rows import MemoryRows
 from pairsift.estimators.base import LinearRanker, make_generator, warn_unconverged
 from pairsift.parameters import check_count, check_positive, check_word
 from pairsift.solvers.exact import fit_exact
@@ -75,6 +76,8 @@ class RankSVM(LinearRanker):
         check_count("max_iter", self.max_iter)
 
     def _fit_problem(self, problem: Problem) -> None:
+        if isinstance(problem.rows, MemoryRows):
+            problem.rows.check_norms()
         rng = make_generator(self.random_state)
         seed = int(rng.integers(2**63))
         found = fit_exact(problem, float(self.C), self.loss, float(self.tol), int(self.max_iter), seed)

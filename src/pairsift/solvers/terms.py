@@ -19,6 +19,7 @@ import numpy as np
 
 from pairsift import _core
 from pairsift._typing import FloatArray
+from pairsift.data.rows import refuse_overflow
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Terms:
             return self.norms
         out = np.empty(len(self))
         self.kernel.squared_norms(0, len(self), out)
+        refuse_overflow(out)
         return out if self.constants is None else out + self.constants**2
 
     def combine(self, a: FloatArray) -> tuple[FloatArray, float]:

@@ -117,9 +117,9 @@ def open_scoring_blocks(
     is_table = kind in ("csv", "tsv", "parquet") or (kind == "arrow" and not is_row_store(path))
     if not is_table and (options.ids or options.weight):
         raise ValueError(f"{path}: only tables have columns for ids and weights.")
-    if model.encoding is not None and kind in ("svmlight", "npy", "npz"):
+    if model.encoding is not None and kind == "svmlight":
         raise ValueError(
-            f"{path}: the model was trained on a table, whose columns have names; {kind} data have none. "
+            f"{path}: the model was trained on a table, whose columns have names; svmlight text has none. "
             "Give a table with the same columns."
         )
     if is_table:

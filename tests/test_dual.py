@@ -1,5 +1,7 @@
 """The dual solver: kernel against plain NumPy, certificate, LIBLINEAR, and what the issue asks of small problems."""
 
+import ctypes
+
 import numpy as np
 import pytest
 from liblinear.liblinearutil import parameter, problem, train
@@ -377,6 +379,8 @@ def test_interior_takes_over_where_descent_crawls():
 
 
 def liblinear_w(X, y, options):
+    # LIBLINEAR draws from rand() and may stop short of its tolerance: tests that ran before must not decide where.
+    ctypes.CDLL(None).srand(1)
     return np.array(train(problem(y, csr_matrix(X)), parameter(f"-s 3 -B -1 -q {options}")).get_decfun()[0])
 
 
@@ -386,7 +390,7 @@ def tight(terms):
     return found
 
 
-@pytest.mark.parametrize("C", [0.001, 0.01, 0.03])  # LIBLINEAR ends after 300 passes, too few for a larger C
+@pytest.mark.parametrize("C", [0.001, 0.003, 0.01])  # LIBLINEAR ends after 300 passes, too few for a larger C
 def test_equals_liblinear_on_points(C):
     rng = np.random.default_rng(11)
     X = rng.normal(size=(2500, 6))

@@ -1,0 +1,117 @@
+"""A validation part: rows of each class drawn at random and kept away from the training.
+
+The draw is made by place within class, so that a row store gives the same parts as the same rows in memory. Nothing
+of the rows is copied: both parts are places in the same rows. A class that is a range of rows (a row store) keeps
+that form, less the held-out places, so that the memory grows with the held-out rows and not with N.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pairsift._typing import AnyArray, FloatArray, IntArray
+from pairsift.data.problem import Places, Problem, RowRange
+
+VALIDATION_ROWS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class RangeWithout:
+    """A range of rows without some of its places, which are given in rising order.
+
+    The place p of what is left is the place ``p + #{k : left_out_k - k <= p}`` of the range.
+    """
+
+    all_rows: RowRange
+    left_out: IntArray
+
+    def __len__(self) -> int:
+        return len(self.all_rows) - len(self.left_out)
+
+    def __getitem__(self, places: Any) -> Any:
+        if isinstance(places, slice):
+            places = np.arange(*places.indices(len(self)))
+        return self.all_rows[places + np.searchsorted(self._first_behind, places, side="right")]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
+        """Return all row numbers."""
+        numbers: AnyArray = np.asarray(self[:], dtype=dtype)
+        return numbers
+
+    @cached_property
+    def _first_behind(self) -> IntArray:
+        """The place of what is left from which on the k-th left-out place lies before."""
+        return self.left_out - np.arange(len(self.left_out))
+
+
+def hold_out(
+    problem: Problem, share: float, rng: np.random.Generator, limit: int | None = VALIDATION_ROWS
+) -> tuple[Problem, Problem]:
+    """Split a problem into a training and a validation part, class by class.
+
+    Parameters
+    ----------
+    problem : Problem
+    share : float
+        Share of each class that is held out, rounded to whole rows; above 0 and below 1. At least one row of each
+        class stays on either side.
+    rng : numpy.random.Generator
+        The same state gives the same parts.
+    limit : int, optional
+        Rows of a class that are held out at most, so that the cost does not grow with N.
+
+    Returns
+    -------
+    training, validation : Problem
+        Of the same rows, in their order, with their weights.
+    """
+    if isinstance(share, bool) or not 0 < share < 1:
+        raise ValueError(f"The share of rows to hold out must be above 0 and below 1; got {share!r}.")
+    if limit is not None and limit < 1:
+        raise ValueError(f"At least one row of a class must be held out; got a limit of {limit!r}.")
+    if min(problem.n_positive, problem.n_negative) < 2:
+        raise ValueError(
+            "A validation part needs at least 2 rows of each class (with a weight above zero), one to learn from and "
+            f"one to look at; got {problem.n_positive} positive and {problem.n_negative} negative rows. "
+            "Give more rows, or do without a validation part."
+        )
+    positive = _draw(problem.n_positive, share, rng, limit)
+    negative = _draw(problem.n_negative, share, rng, limit)
+    training = Problem(
+        problem.rows,
+        _without(problem.positives, positive),
+        _without(problem.negatives, negative),
+        _weights_without(problem.positive_weights, positive),
+        _weights_without(problem.negative_weights, negative),
+    )
+    validation = Problem(
+        problem.rows,
+        problem.positives[positive],
+        problem.negatives[negative],
+        None if problem.positive_weights is None else problem.positive_weights[positive],
+        None if problem.negative_weights is None else problem.negative_weights[negative],
+    )
+    return training, validation
+
+
+def _draw(n: int, share: float, rng: np.random.Generator, limit: int | None) -> IntArray:
+    """Draw places in rising order. NumPy lists all n of them only where more than a fiftieth is drawn."""
+    count = min(max(1, round(share * n)), n - 1)
+    if limit is not None:
+        count = min(count, limit)
+    return np.sort(rng.choice(n, size=count, replace=False, shuffle=False))
+
+
+def _without(places: Places, left_out: IntArray) -> Places:
+    if isinstance(places, RowRange):
+        return RangeWithout(places, left_out)
+    left: IntArray = np.delete(np.asarray(places), left_out)
+    return left
+
+
+def _weights_without(weights: FloatArray | None, left_out: IntArray) -> FloatArray | None:
+    return None if weights is None else np.delete(weights, left_out)

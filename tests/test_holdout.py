@@ -23,15 +23,17 @@ def make(n=1000, rate=0.2, weighted=False, seed=0):
 
 @pytest.mark.parametrize("share", [0.1, 0.37, 0.9])
 def test_each_row_is_on_one_side_and_classes_keep_their_shares(share):
-    _, y, problem, _ = make()
+    _, _, problem, _ = make()
     training, validation = hold_out(problem, share, np.random.default_rng(3))
     for side in ("positives", "negatives"):
         whole = np.asarray(getattr(problem, side))
         kept, held = np.asarray(getattr(training, side)), np.asarray(getattr(validation, side))
         assert len(held) == round(share * len(whole))
         assert np.array_equal(np.sort(np.concatenate([kept, held])), whole)
-        assert np.all(np.diff(kept) > 0) and np.all(np.diff(held) > 0)
-    assert training.rows is problem.rows and validation.rows is problem.rows
+        assert np.all(np.diff(kept) > 0)
+        assert np.all(np.diff(held) > 0)
+    assert training.rows is problem.rows
+    assert validation.rows is problem.rows
 
 
 def test_weights_go_along():
@@ -118,7 +120,8 @@ def test_huge_classes_cost_no_memory():
 def test_same_seed_same_parts():
     _, _, problem, _ = make()
     first, again, other = (hold_out(problem, 0.2, np.random.default_rng(seed))[1].positives for seed in (1, 1, 2))
-    assert np.array_equal(first, again) and not np.array_equal(first, other)
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, 1.5, True])
@@ -130,5 +133,5 @@ def test_share_must_be_between(share):
 
 def test_one_row_of_a_class_is_refused():
     problem = make_problem(as_rows(np.eye(4)), np.array([True, False, False, False]))
-    with pytest.raises(ValueError, match="at least 2 rows of each class .* got 1 positive and 3 negative"):
+    with pytest.raises(ValueError, match=r"at least 2 rows of each class .* got 1 positive and 3 negative"):
         hold_out(problem, 0.5, np.random.default_rng(0))

@@ -40,7 +40,7 @@ def read_numpy(path: str | os.PathLike[str], label: str | None = None) -> NumpyR
     """
     if Path(path).suffix.lower() == ".npy":
         y = None if label is None else _load(label)
-        return _checked(path, as_rows(_load(path)), y, None)
+        return _checked(path, _as_rows(path, _load(path)), y, None)
     with _open_archive(path) as arrays:
         known = {name: _member(path, arrays, name) for name in arrays}
     rows = _rows(path, known)
@@ -53,7 +53,7 @@ def read_numpy(path: str | os.PathLike[str], label: str | None = None) -> NumpyR
 
 def _rows(path: Any, known: Mapping[str, AnyArray]) -> MemoryRows:
     if "X" in known:
-        return as_rows(known["X"])
+        return _as_rows(path, known["X"])
     if not all(name in known for name in _CSR):
         raise ValueError(
             f"{path}: an .npz needs the array X, or data, indices, indptr and shape of a CSR matrix; "
@@ -73,6 +73,13 @@ def _rows(path: Any, known: Mapping[str, AnyArray]) -> MemoryRows:
     index = np.int32 if columns.dtype == starts.dtype == np.int32 else np.int64
     kept = values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
     return CsrRows(kept, columns.astype(index, copy=False), starts.astype(index, copy=False), int(shape[1]))
+
+
+def _as_rows(path: Any, array: AnyArray) -> MemoryRows:
+    try:
+        return as_rows(array)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def _checked(path: Any, rows: MemoryRows, y: AnyArray | None, weights: AnyArray | None) -> NumpyRows:

@@ -198,6 +198,19 @@ def test_fit_and_score_do_not_import_scikit_learn(folder):
     assert done.returncode == 0, done.stderr
 
 
+def test_demo_writes_files_to_try_and_never_over_others(tmp_path):
+    from pairsift import read_svmlight
+
+    done = run("demo", "--write", tmp_path)
+    assert done.returncode == 0, done.stderr
+    X, y = read_svmlight(tmp_path / "test.svm")
+    assert X.shape == (20_000, 10)
+    assert np.unique(y).tolist() == [0, 1]
+    before = (tmp_path / "train.svm").read_bytes()
+    assert "train.svm is there already" in one_line(run("demo", "--write", tmp_path), 1)
+    assert (tmp_path / "train.svm").read_bytes() == before
+
+
 def test_demo_ends_with_a_table(tmp_path):
     done = run("demo", "--rows", "20000", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

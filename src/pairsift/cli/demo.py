@@ -10,6 +10,8 @@ import click
 
 from pairsift.cli.options import JSON
 
+_WRITTEN_ROWS = 40_000
+
 
 class _Line(NamedTuple):
     method: str
@@ -23,9 +25,13 @@ class _Line(NamedTuple):
 @click.command()
 @click.option("--rows", type=click.IntRange(min=1000), default=500_000, show_default=True, help="Rows to generate.")
 @click.option("--random-state", type=int, default=0, show_default=True, help="Seed of data and method.")
+@click.option("--write", metavar="FOLDER", help="Only write train.svm and test.svm there, to try the commands on.")
 @JSON
-def demo(rows: int, random_state: int, as_json: bool) -> None:
+def demo(rows: int, random_state: int, write: str | None, as_json: bool) -> None:
     """Compare ActiveRankSVM with logistic regression on generated rows and on a small real set."""
+    if write is not None:
+        _write_files(write, random_state)
+        return
     results = []
     for title, data in (
         (
@@ -46,6 +52,27 @@ def demo(rows: int, random_state: int, as_json: bool) -> None:
             "Where the intervals overlap widely, as they may here, the simpler method is as good: measure on your own\n"
             "data before you choose. Next: pairsift fit YOUR_FILE.svm -o model.safetensors"
         )
+
+
+def _write_files(folder: str, seed: int) -> None:
+    """Write generated rows as svmlight text; files of these names are the user's, and stay as they are."""
+    from pathlib import Path
+
+    from pairsift.data.generate import make_ranking
+    from pairsift.data.replacing import replacing
+
+    X, y = make_ranking(_WRITTEN_ROWS, 10, positive_rate=0.05, auc=0.9, label_noise=0.05, random_state=seed)
+    half = _WRITTEN_ROWS // 2
+    paths = [Path(folder) / name for name in ("train.svm", "test.svm")]
+    for path in paths:
+        if path.exists():
+            raise ValueError(f"{path} is there already, and is left as it is; name another folder.")
+    for path, part in zip(paths, (slice(half), slice(half, None)), strict=True):
+        with replacing(path) as file:
+            for label, row in zip(y[part].tolist(), X[part].tolist(), strict=True):
+                values = " ".join(f"{column}:{value:.4f}" for column, value in enumerate(row, start=1))
+                file.write(f"{label} {values}\n".encode())
+        click.echo(f"{path}: {half:,} generated rows with 10 features, 5 % positive")
 
 
 def _generated(rows: int, seed: int) -> tuple[Any, Any, Any, Any]:

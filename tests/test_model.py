@@ -3,13 +3,18 @@
 import json
 import pickle
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import save, save_file
 
 from pairsift import ActiveRankSVM, LinearModel, load_model, save_model
+from pairsift.data.problem import make_problem
+from pairsift.data.rows import as_rows
+from pairsift.data.scaling import learn_scaling
 from pairsift.model import ModelFileError
+from pairsift.pair_features import PairFeatures, pair_features, sample_pair_features
 
 LABELS = [
     np.array([0, 1]),
@@ -108,7 +113,7 @@ def test_foreign_files_are_refused(tmp_path, content):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 2}, "model format 2.*update pairsift"),
+        ({"format": 3}, "model format 3.*update pairsift"),
         ({"format": 0}, "no format version"),
         ({"format": True}, "no format version"),
         ({"format": "1"}, "no format version"),
@@ -128,6 +133,15 @@ def test_foreign_files_are_refused(tmp_path, content):
         ({"tensors": {"intercept": np.array([np.inf])}}, "not finite"),
         ({"tensors": {"intercept": None}}, "not a pairsift model"),
         ({"tensors": {"extra": np.zeros(1)}}, "not a pairsift model"),
+        ({"tensors": {"pair_mean": np.zeros(3)}}, "not a pairsift model"),
+        ({"tensors": {"pair_mean": np.zeros(3), "pair_deviation": np.zeros(3)}}, "do not match"),
+        ({"tensors": {"pair_mean": np.zeros(2), "pair_deviation": np.zeros(2)}, "pair_rows": [1, 1]}, "do not match"),
+        (
+            {"tensors": {"pair_mean": np.zeros(3), "pair_deviation": -np.ones(3)}, "pair_rows": [1, 1]},
+            "not be negative",
+        ),
+        ({"tensors": {"pair_mean": np.zeros(3), "pair_deviation": np.zeros(3)}, "pair_rows": [0, 1]}, "at least one"),
+        ({"tensors": {"pair_mean": np.full(3, np.inf), "pair_deviation": np.zeros(3)}, "pair_rows": [1, 1]}, "finite"),
         ({"text": "{"}, "not JSON"),
         ({"text": "[]"}, "no format version"),
         ({"text": "[" * 100_000}, "not JSON"),
@@ -170,3 +184,51 @@ def test_what_cannot_be_saved_says_why(tmp_path):
         )
     with pytest.raises(ValueError, match="X has 2 features, but the model expects 3"):
         model().decision_function(np.zeros((1, 2)))
+
+
+def test_a_file_of_format_1_scores_as_when_it_was_written(tmp_path):
+    """The file was written by the pairsift before format 2, and so were the scores."""
+    old = load_model(Path(__file__).parent / "files" / "model-format-1.safetensors")
+    (tmp_path / "rows.csv").write_text("age,city,member\n30,Oslo,true\n,Rome,false\n60,Paris,true\n45,,\n")
+    pandas = pytest.importorskip("pandas")
+    scores = old.decision_function(pandas.read_csv(tmp_path / "rows.csv"))
+    written = [-0.5675675675675698, -0.6615830115830144, 0.7027027027027093, -0.6891891891891917]
+    np.testing.assert_allclose(scores, written, rtol=1e-15)
+    assert old.details["settings"]["budget"] == 500
+    assert old.calibration is None
+    assert old.pair_features is None
+    assert old.classes_.tolist() == ["no", "yes"]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("scale", ["none", "standard", "max", "unit"])
+def test_pair_features_are_moments_over_all_pairs(scale, sparse):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) * [1, 100, 0.01] + [0, 5, 0]
+    positive = rng.random(60) < 0.3
+    if sparse:
+        from scipy.sparse import csr_matrix
+
+        rows = as_rows(csr_matrix(X))
+    else:
+        rows = as_rows(X)
+    scaling = learn_scaling(scale, [(rows, None)])
+    found = sample_pair_features(make_problem(scaling.apply(rows), positive), scaling)
+    if scale == "unit":
+        X = X / np.linalg.norm(X, axis=1)[:, np.newaxis]
+        rows = scaling.apply(rows)
+    differences = (X[positive][:, np.newaxis] - X[~positive][np.newaxis]).reshape(-1, 3)
+    np.testing.assert_allclose(found.mean, differences.mean(axis=0), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.deviation, differences.std(axis=0), rtol=1e-9)
+    parts = pair_features([(rows.take(np.arange(k, k + 20)), positive[k : k + 20], None) for k in (0, 20, 40)])
+    np.testing.assert_allclose(parts.mean, found.mean, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(parts.deviation, found.deviation, rtol=1e-9)
+
+
+def test_pair_features_survive_the_file(tmp_path):
+    facts = PairFeatures(np.array([1.0, 2.0, 0.0]), np.array([0.5, 0.0, 3.0]), 10, 20)
+    save_model(model(pair_features=facts), tmp_path / "m")
+    loaded = load_model(tmp_path / "m").pair_features
+    assert loaded.mean.tolist() == [1.0, 2.0, 0.0]
+    assert loaded.deviation.tolist() == [0.5, 0.0, 3.0]
+    assert (loaded.n_positive, loaded.n_negative) == (10, 20)

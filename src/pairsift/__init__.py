@@ -18,6 +18,7 @@ _HOME = {
     "WeightedSVM": "pairsift.estimators",
     "auc": "pairsift.stats",
     "auc_interval": "pairsift.stats",
+    "calibrate": "pairsift.calibration",
     "certificate": "pairsift.certificate",
     "compare_auc": "pairsift.stats",
     "load_dataset": "pairsift.data.datasets",
@@ -30,6 +31,7 @@ _HOME = {
 }
 
 if TYPE_CHECKING:
+    from pairsift.calibration import calibrate as calibrate
     from pairsift.certificate import certificate as certificate
     from pairsift.data.datasets import load_dataset as load_dataset
     from pairsift.data.generate import make_ranking as make_ranking

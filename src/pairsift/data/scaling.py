@@ -95,7 +95,7 @@ def learn_scaling(kind: str, parts: Iterable[tuple[MemoryRows, AnyArray | None]]
     """
     if check_kind(kind) in ("none", "unit"):
         return Scaling(check_kind(kind))
-    moments, sparse = _Moments(), False
+    moments, sparse = Moments(), False
     for rows, weights in parts:
         rows.check_all()
         assert isinstance(rows, (CsrRows, DenseRows))
@@ -108,7 +108,7 @@ def learn_scaling(kind: str, parts: Iterable[tuple[MemoryRows, AnyArray | None]]
     return Scaling("standard", _inverse(deviation, deviation > _NO_VARIATION * np.abs(moments.mean)), shifts)
 
 
-class _Moments:
+class Moments:
     """Weight, mean, sum of squares about the mean, and largest magnitude of each column."""
 
     def __init__(self) -> None:

@@ -16,6 +16,7 @@ _SUMMARIES = {
     "demo": "Show what pairsift does, on data that is there by itself.",
     "fit": "Learn a model from a file of labelled rows.",
     "score": "Score the rows of a file with a model.",
+    "evaluate": "Say how good a model's ranking of labelled rows is.",
     "convert": "Convert a file of labelled rows to a row store.",
     "datasets": "List, fetch and verify the paper's data sets.",
     "reproduce": "Run the paper's experiments, and go on where a run stopped.",

@@ -18,6 +18,17 @@ def output_option(text: str, *, required: bool = False) -> Decorator:
     return click.option("-o", "--output", metavar="FILE", help=text, **need)
 
 
+def _check_picture_name(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not value.lower().endswith((".svg", ".png", ".pdf")):
+        raise click.BadParameter("a picture is .svg, .png or .pdf; give a name with one of these endings.")
+    return value
+
+
+def plot_option(text: str) -> Decorator:
+    """Return the option ``--plot FILE``; the command asks `pairsift.report.plots.check_picture` before its work."""
+    return click.option("--plot", metavar="FILE", type=click.Path(), callback=_check_picture_name, help=text)
+
+
 FORMATS = ["svmlight", "npy", "npz", "csv", "tsv", "parquet", "arrow"]
 
 _DATA_OPTIONS: tuple[Decorator, ...] = (
@@ -50,6 +61,23 @@ _DATA_NAMES = (
     "n_features",
     "zero_based",
 )
+
+
+_LABEL_NAMES = ("label", "positive", "format", "delimiter")
+
+
+def label_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of `data_options` that say where labels are; a model knows the rest."""
+    for option, name in reversed(list(zip(_DATA_OPTIONS, _DATA_NAMES, strict=True))):
+        command = option(command) if name in _LABEL_NAMES else command
+    return command
+
+
+def pop_label_options(options: dict[str, Any]) -> Any:
+    """Take the options of `label_options` out of a command's keywords."""
+    from pairsift.data.labelled import LabelOptions
+
+    return LabelOptions(**{name: options.pop(name) for name in _LABEL_NAMES})
 
 
 def data_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,15 +5,22 @@ labels that can be ordered); a higher score means more positive; a tie of a posi
 """
 
 from pairsift.stats.area import auc
+from pairsift.stats.curves import Confusion, CutCounts, average_precision, confusion, cut_counts
 from pairsift.stats.delong import AucDifference, AucInterval, auc_interval, compare_auc
-from pairsift.stats.top import partial_auc, precision_at_k
+from pairsift.stats.top import partial_auc, precision_at_k, recall_at_k
 
 __all__ = [
     "AucDifference",
     "AucInterval",
+    "Confusion",
+    "CutCounts",
     "auc",
     "auc_interval",
+    "average_precision",
     "compare_auc",
+    "confusion",
+    "cut_counts",
     "partial_auc",
     "precision_at_k",
+    "recall_at_k",
 ]

@@ -1,4 +1,4 @@
-"""Statistics of the top of the list: partial AUC and precision at k."""
+"""Statistics of the top of the list: partial AUC, precision and recall at k."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pairsift._typing import AnyArray, BoolArray, FloatArray, IntArray
+from pairsift._typing import FloatArray
+from pairsift.stats.curves import cut_counts
 from pairsift.stats.inputs import check_fraction, check_labels, check_scores
 
 
@@ -32,10 +33,8 @@ def partial_auc(y: Any, scores: Any, max_fpr: float) -> float:
         In (0, 1].
     """
     max_fpr = check_fraction(max_fpr, "max_fpr", one_allowed=True)
-    is_positive = check_labels(y)
-    scores = check_scores(scores, len(is_positive))
-    hits, false_alarms = _roc_counts(is_positive, scores)
-    fpr, tpr = false_alarms / false_alarms[-1], hits / hits[-1]
+    counts = cut_counts(y, scores)
+    fpr, tpr = counts.false_positive_rate, counts.recall
     inside = int(np.searchsorted(fpr, max_fpr, side="right"))
     at_cut = np.interp(max_fpr, fpr, tpr)
     area = _trapezoids(np.append(fpr[:inside], max_fpr), np.append(tpr[:inside], at_cut))
@@ -68,13 +67,10 @@ def precision_at_k(y: Any, scores: Any, k: int) -> float:
     return (hits_above * n_at_cut + (k - n_above) * hits_at_cut) / (k * n_at_cut)
 
 
-def _roc_counts(is_positive: BoolArray, scores: AnyArray) -> tuple[IntArray, IntArray]:
-    """Return positives and negatives at or above each distinct score, from the highest down, with (0, 0) first."""
-    order = np.argsort(scores)[::-1]
-    ordered = scores[order]
-    last_of_tie = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), len(ordered) - 1)
-    hits = np.cumsum(is_positive[order], dtype=np.int64)[last_of_tie]
-    return np.append(0, hits), np.append(0, last_of_tie + 1 - hits)
+def recall_at_k(y: Any, scores: Any, k: int) -> float:
+    """Return the share of all positives that are among the k highest scores, ties as in `precision_at_k`."""
+    n_positive = int(np.count_nonzero(check_labels(y)))
+    return precision_at_k(y, scores, k) * operator.index(k) / n_positive
 
 
 def _trapezoids(x: FloatArray, y: FloatArray) -> float:

@@ -1,0 +1,178 @@
+"""Labels and scores of a file of labelled rows, in one pass and bounded memory: only these two columns are kept.
+
+With a model the labels must be the model's two, and its second one is positive. Where there is none (the scores come
+from a file) labels are read by the rules of training, and nothing else of the data is.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from pairsift._typing import AnyArray, BoolArray, FloatArray
+from pairsift.data.formats import STANDARD_INPUT, check_file, data_format, is_row_store
+from pairsift.data.labels import match_label, show
+from pairsift.data.problem import split_binary_labels
+from pairsift.data.scoring import ScoringModel, ScoringOptions, open_scoring_blocks
+from pairsift.data.svmlight import iterate_svmlight
+from pairsift.data.training import open_table
+
+
+class LabelledScorer(ScoringModel, Protocol):
+    """A model that scores blocks; `LinearModel` is one."""
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the score of each row."""
+
+
+@dataclass(frozen=True)
+class LabelOptions:
+    """How the labels of a file are read: see `pairsift.data.training.DataOptions`."""
+
+    label: str | None = None
+    positive: str | None = None
+    format: str | None = None
+    delimiter: str | None = None
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Whether each row is positive, the two labels (negative first) and, where there is a model, its scores."""
+
+    positive: BoolArray
+    labels: AnyArray
+    scores: FloatArray
+
+
+def score_labelled(
+    path: str | os.PathLike[str], model: LabelledScorer, options: LabelOptions | None = None
+) -> Labelled:
+    """Return labels and scores of the rows of a file, in the order of the file.
+
+    Raises
+    ------
+    ValueError
+        The data do not fit the model, a label is not the model's, or all rows have one class.
+    """
+    options = options or LabelOptions()
+    check_positive(model.classes_, options.positive)
+    reading = ScoringOptions(with_labels=True, label=options.label, format=options.format, delimiter=options.delimiter)
+    positive, scores = [], []
+    for block in open_scoring_blocks(path, model, reading):
+        assert block.positive is not None
+        positive.append(block.positive)
+        scores.append(model.decision_function(block.rows))
+    labels = model.classes_
+    return Labelled(_both_classes(path, np.concatenate(positive), labels), labels, np.concatenate(scores))
+
+
+def read_labels(path: str | os.PathLike[str], options: LabelOptions | None = None) -> Labelled:
+    """Return the labels of the rows of a file, by the rules of training; its scores are empty.
+
+    Raises
+    ------
+    ValueError
+        There are no two labels, it is open which one is positive, or the file is a row store, whose rows have another
+        order than the data it was made from.
+    """
+    options = options or LabelOptions()
+    if os.fspath(path) != STANDARD_INPUT:
+        check_file(path)
+    kind = data_format(path, options.format)
+    is_table = kind in ("csv", "tsv", "parquet", "arrow")
+    if kind == "arrow" and is_row_store(path):
+        raise _store_order(path)
+    y = np.concatenate(list(_label_parts(path, kind, is_table, options)))
+    try:
+        labels, positive = split_binary_labels(y, options.positive, strict=is_table)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return Labelled(positive, labels, np.empty(0))
+
+
+def check_row_order(path: str | os.PathLike[str], options: LabelOptions | None = None) -> None:
+    """Raise `ValueError` when scores of a file cannot be matched with the rows of `path` by their order."""
+    given = options.format if options else None
+    if os.fspath(path) != STANDARD_INPUT:
+        check_file(path)
+        if data_format(path, given) == "arrow" and is_row_store(path):
+            raise _store_order(path)
+
+
+def check_positive(labels: AnyArray, positive: str | None) -> None:
+    """Raise `ValueError` when the user says that another label than the model's is positive."""
+    if positive is not None:
+        found = match_label(labels, positive)
+        if found is None or found != labels[1]:
+            raise ValueError(
+                f"The model's positive label is {show(labels[1])} (and {show(labels[0])} is negative); "
+                f"it cannot be evaluated with {positive!r} as the positive one."
+            )
+
+
+def _store_order(path: Any) -> ValueError:
+    return ValueError(
+        f"{path}: a row store has its rows in another order than the data it was made from (positives first), so that "
+        "a file of scores cannot be matched with it. Give the data that it was made from."
+    )
+
+
+def _both_classes(path: Any, positive: BoolArray, labels: AnyArray) -> BoolArray:
+    n_positive = int(np.count_nonzero(positive))
+    if n_positive in (0, len(positive)):
+        raise ValueError(
+            f"{path}: all {len(positive):,} rows have one class, the label {show(labels[1 if n_positive else 0])}: "
+            "there is no pair to order. Give rows of both classes."
+        )
+    return positive
+
+
+def _label_parts(path: Any, kind: str, is_table: bool, options: LabelOptions) -> Iterator[AnyArray]:
+    if is_table:
+        yield from _table_labels(path, kind, options)
+    elif kind == "svmlight":
+        source = sys.stdin.buffer if os.fspath(path) == STANDARD_INPUT else path
+        parts = [block.y for block in iterate_svmlight(source)]
+        if not parts:
+            raise ValueError(f"{path}: the text holds no rows.")
+        yield from parts
+    else:
+        from pairsift.data.numpy_files import read_numpy
+
+        y = read_numpy(path, options.label).y
+        if y is None:
+            raise ValueError(
+                f"{path}: the file has no labels; put them into the .npz as y, or name a file: --label y.npy."
+            )
+        yield np.asarray(y)
+
+
+def _table_labels(path: Any, kind: str, options: LabelOptions) -> Iterator[AnyArray]:
+    from pairsift.data.csv_table import TypeChangedError
+    from pairsift.data.learn_encoding import plain_labels
+    from pairsift.data.tables import TableError
+
+    source = sys.stdin.buffer if os.fspath(path) == STANDARD_INPUT else path
+    table = open_table(source, kind, options.delimiter, {})
+    label = options.label
+    if label is None or label not in table.schema.names:
+        names = ", ".join(map(repr, table.schema.names[:20]))
+        asked = "say which column is the label with --label" if label is None else f"there is no column {label!r}"
+        raise TableError(f"{table.name}: {asked}; the columns are {names}.")
+    for _ in range(3):  # a column of CSV text that turns out to be wider is read again
+        try:
+            parts = []
+            for batch in table.batches([label]):
+                codes, values = plain_labels(batch.column(label), label, table.name)
+                parts.append(np.array(values)[codes])
+            if not parts:
+                raise TableError(f"{table.name}: the table has no rows.")
+            yield from parts
+            return
+        except TypeChangedError:
+            continue

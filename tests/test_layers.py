@@ -11,7 +11,7 @@ import pairsift
 
 ROOT = Path(pairsift.__file__).parent
 LAYERS = [
-    {"_core", "_typing", "parameters", "reference"},
+    {"_core", "_typing", "parameters", "budget", "reference"},
     {"data"},
     {"pairs", "sampling", "losses", "all_pairs", "all_pairs_reference", "objectives"},
     {"solvers"},
@@ -20,6 +20,9 @@ LAYERS = [
     {"pair_features", "probabilities"},
     {"linear_model"},
     {"calibration", "model_file"},
+    {"validation"},
+    {"checkpoint"},
+    {"training_run"},
     {"model"},
     {"certificate"},
     {"estimators"},

@@ -6,24 +6,25 @@
         w = linearSVM(L*, {C_ij}, w)
     until |L*| >= B
 
-`active_sampling` is a generator that yields its state after each round. Progress, learning curves, early stopping and
-time budgets are consumers of it; nothing else hooks into the loop. `fit_active` is the consumer that runs it to the
-end.
+`active_sampling` is a generator that yields its state after each round. Progress, learning curves, early stopping,
+checkpoints, Ctrl-C and budgets of seconds or bytes are consumers of it (`pairsift.training_run`); nothing else hooks
+into the loop. `fit_active` is the consumer that runs it to the end.
 
 The w of a round only steers the next draw, so rounds before the last are solved to a gap of `STEERING_GAP`; the last
-one is solved to `tol`.
+one is solved to `tol`. Where a consumer ends the loop, `finish` makes the last solve.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pairsift._typing import FloatArray, IntArray
+from pairsift.budget import STRENGTH_PAIRS, parse_budget
 from pairsift.data.problem import Problem
 from pairsift.pairs import NONE, Pool
 from pairsift.parameters import check_count, check_flag, check_positive, check_share
@@ -43,17 +44,25 @@ NO_TERM_LEFT = "no unchosen term has a probability above zero"
 
 @dataclass(frozen=True)
 class Settings:
-    """The parameters of Algorithm 1, as `pairsift.ActiveRankSVM` explains them; gamma is a number here."""
+    """The parameters of Algorithm 1, as `pairsift.ActiveRankSVM` explains them; gamma is a number here.
+
+    ``budget`` is in terms; None goes on until a consumer ends it.
+    """
 
     sampler: Sampler
     C: float = 0.1
     gamma: float = 1.0
     bias_correction: bool = True
     threshold: bool = False
-    budget: int = 8000
+    budget: int | None = STRENGTH_PAIRS
     batch_size: int = 100
     tol: float = 1e-3
     max_iter: int = 1000
+
+    @property
+    def total(self) -> float:
+        """What the bounds of a finished model add up to."""
+        return self.C * (STRENGTH_PAIRS if self.budget is None else self.budget)
 
 
 class Round(NamedTuple):
@@ -96,7 +105,7 @@ def check_settings(
     sampling: str | Sampler,
     bias_correction: bool,
     threshold: bool,
-    budget: int,
+    budget: int | str,
     batch_size: int,
     tol: float,
     max_iter: int,
@@ -107,8 +116,8 @@ def check_settings(
     check_flag("bias_correction", bias_correction)
     check_flag("threshold", threshold)
     check_count("batch_size", batch_size)
-    check_count("budget", budget)
-    if budget < batch_size:
+    pairs = parse_budget(budget).pairs
+    if pairs is not None and pairs < batch_size:
         raise ValueError(
             "budget must be at least batch_size, the size of the first draw; "
             f"got budget={budget} and batch_size={batch_size}."
@@ -118,9 +127,12 @@ def check_settings(
     make_sampler(sampling)
 
 
-def make_settings(problem: Problem, *, sampling: str | Sampler, gamma: float | str, **others: Any) -> Settings:
+def make_settings(
+    problem: Problem, *, sampling: str | Sampler, gamma: float | str, budget: int | str = STRENGTH_PAIRS, **others: Any
+) -> Settings:
     """Return checked parameters, under the names that users give them, as settings for a problem."""
-    return Settings(sampler=make_sampler(sampling), gamma=resolve_gamma(gamma, problem), **others)
+    pairs = parse_budget(budget).pairs
+    return Settings(sampler=make_sampler(sampling), gamma=resolve_gamma(gamma, problem), budget=pairs, **others)
 
 
 def resolve_gamma(gamma: float | str, problem: Problem) -> float:
@@ -136,19 +148,51 @@ def fit_active(problem: Problem, settings: Settings, rng: np.random.Generator) -
     return last
 
 
-def active_sampling(problem: Problem, settings: Settings, rng: np.random.Generator) -> Iterator[State]:
-    """Yield the state after each round; the last state yielded is solved to ``settings.tol``.
+def active_sampling(
+    problem: Problem, settings: Settings, rng: np.random.Generator, start: State | None = None
+) -> Iterator[State]:
+    """Yield the state after each round; a state with a stop reason is the last one, and solved to ``settings.tol``.
 
-    When there are no more terms than the budget, nothing is sampled: one round with all of them.
+    When there are no more terms than the budget, nothing is sampled: one round with all of them. Without a budget in
+    terms that is so from the beginning when there are at most `STRENGTH_PAIRS`, and otherwise as soon as one round
+    would choose all that are left.
+
+    Parameters
+    ----------
+    problem : Problem
+    settings : Settings
+    rng : numpy.random.Generator
+    start : State, optional
+        A state that was yielded before, to go on from; `rng` must be as it was then.
     """
-    if _count_terms(problem, settings.gamma) <= settings.budget:
-        yield _train_on_all(problem, settings, rng)
-        return
-    state = _first_round(problem, settings, rng)
-    yield state
-    while state.stop_reason is None:
-        state = _next_round(state, settings, rng)
+    state = start
+    if state is None:
+        if _count_terms(problem, settings.gamma) <= (settings.budget or STRENGTH_PAIRS):
+            yield _train_on_all(problem, settings, rng)
+            return
+        state = _first_round(problem, settings, rng)
         yield state
+    while state.stop_reason is None:
+        left = _count_terms(problem, settings.gamma) - len(state.pool)
+        if settings.budget is None and left <= settings.batch_size:
+            state = _train_on_all(problem, settings, rng, state.history)
+        else:
+            state = _next_round(state, settings, rng)
+        yield state
+
+
+def finish(state: State, settings: Settings, rng: np.random.Generator, reason: str) -> State:
+    """Return the state with its terms solved to ``settings.tol`` and bounds that add up to ``settings.total``.
+
+    An exception may have left a begun round in the pool; such terms are dropped.
+    """
+    started = perf_counter()
+    *before, last = state.history
+    pool = state.pool if state.pool.is_whole(last.pairs) else state.pool.first(last.pairs)
+    solution, upper = _train(pool, state.solution, settings, rng, last=True, total=settings.total)
+    seconds = last.training_seconds + perf_counter() - started
+    done = last._replace(training_seconds=seconds, objective=solution.primal)
+    return State(pool, solution, upper, (*before, done), reason)
 
 
 def _first_round(problem: Problem, settings: Settings, rng: np.random.Generator) -> State:
@@ -167,15 +211,32 @@ def _grow(state: State, draw: Callable[[int], Draw], settings: Settings, rng: np
     """Move drawn terms from U* to L* and train."""
     started = perf_counter()
     pool, number = state.pool, len(state.history)
-    wanted = min(settings.batch_size, settings.budget - len(pool))
-    drawn = _checked(draw(wanted), wanted, pool.problem)
+    if settings.budget is None:
+        wanted = settings.batch_size
+        drawn = _repeatable(lambda count: _checked(draw(count), count, pool.problem), wanted, rng)
+    else:
+        wanted = min(settings.batch_size, settings.budget - len(pool))
+        drawn = _checked(draw(wanted), wanted, pool.problem)
     pool.add(drawn.i, drawn.j, drawn.probability, round_number=number, correct_bias=settings.bias_correction)
     sampled = perf_counter()
     stop_reason = _stop_reason(len(drawn.i), wanted, pool, settings)
-    solution, upper = _train(pool, state.solution, settings, rng, last=stop_reason is not None)
+    last = stop_reason is not None
+    total = settings.total if last and settings.budget is None else settings.C * len(pool)
+    solution, upper = _train(pool, state.solution, settings, rng, last=last, total=total)
     trained = perf_counter()
     done = Round(number, len(pool), drawn.rejected, sampled - started, trained - sampled, solution.primal)
     return State(pool, solution, upper, (*state.history, done), stop_reason)
+
+
+def _repeatable(draw: Callable[[int], Draw], wanted: int, rng: np.random.Generator) -> Draw:
+    """Draw terms as a budget that ends with them would: samplers draw otherwise when they are asked for more."""
+    before = rng.bit_generator.state
+    drawn = draw(wanted)
+    while 0 < len(drawn.i) < wanted:
+        wanted = len(drawn.i)
+        rng.bit_generator.state = before
+        drawn = draw(wanted)
+    return drawn
 
 
 def _draw_first(pool: Pool, settings: Settings, count: int, rng: np.random.Generator) -> Draw:
@@ -223,13 +284,13 @@ def _checked(drawn: Draw, wanted: int, problem: Problem) -> Draw:
 def _stop_reason(n_drawn: int, wanted: int, pool: Pool, settings: Settings) -> str | None:
     if n_drawn < wanted:
         return NO_TERM_LEFT
-    return BUDGET_REACHED if len(pool) >= settings.budget else None
+    return BUDGET_REACHED if settings.budget is not None and len(pool) >= settings.budget else None
 
 
 def _train(
-    pool: Pool, before: DualSolution, settings: Settings, rng: np.random.Generator, *, last: bool
+    pool: Pool, before: DualSolution, settings: Settings, rng: np.random.Generator, *, last: bool, total: float
 ) -> tuple[DualSolution, FloatArray]:
-    upper, factor = pool.bounds(settings.C * len(pool))
+    upper, factor = pool.bounds(total)
     terms = Terms(pool.kernel, upper, constants=pool.constants, norms=pool.norms)
     seed = int(rng.integers(2**63))
     if last:
@@ -242,7 +303,9 @@ def _train(
     return solution, upper
 
 
-def _train_on_all(problem: Problem, settings: Settings, rng: np.random.Generator) -> State:
+def _train_on_all(
+    problem: Problem, settings: Settings, rng: np.random.Generator, history: tuple[Round, ...] = ()
+) -> State:
     """Small data: all terms at once. The pairs together carry the share gamma of C * budget, the points the rest."""
     started = perf_counter()
     pool = Pool(problem, threshold=settings.threshold)
@@ -251,10 +314,11 @@ def _train_on_all(problem: Problem, settings: Settings, rng: np.random.Generator
     for kind, share in ((pool.is_pair, settings.gamma), (~pool.is_pair, 1 - settings.gamma)):
         pool.value[kind] *= share / max(float(np.sum(pool.value[kind])), np.finfo(np.float64).tiny)
     sampled = perf_counter()
-    full = replace(settings, C=settings.C * settings.budget / len(pool))
-    solution, upper = _train(pool, _no_solution(problem), full, rng, last=True)
-    done = Round(0, len(pool), 0.0, sampled - started, perf_counter() - sampled, solution.primal)
-    return State(pool, solution, upper, (done,), ALL_TERMS_USED)
+    # Through C per term, because the product below has other bits than the total itself.
+    total = settings.total / len(pool) * len(pool)
+    solution, upper = _train(pool, _no_solution(problem), settings, rng, last=True, total=total)
+    done = Round(len(history), len(pool), 0.0, sampled - started, perf_counter() - sampled, solution.primal)
+    return State(pool, solution, upper, (*history, done), ALL_TERMS_USED)
 
 
 def _no_solution(problem: Problem) -> DualSolution:

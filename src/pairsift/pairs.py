@@ -10,14 +10,18 @@ a term is ``C_k = total * v_k / Z`` with Z the sum of all v, so that the bounds 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from pairsift import _core
-from pairsift._typing import BoolArray, FloatArray, IntArray
+from pairsift._typing import AnyArray, BoolArray, FloatArray, IntArray
 from pairsift.data.problem import Places, Problem
 from pairsift.data.rows import CsrRows, DenseRows, MemoryRows, refuse_overflow
 
 NONE = -1
+COLUMNS = ("i", "j", "round", "probability", "value", "alpha")
+"""What a pool knows of its terms, besides what follows from the rows."""
 
 
 class Pool:
@@ -86,6 +90,32 @@ class Pool:
         self.alpha *= factor
         self._last_scale = scale
         return scale * self.value, factor
+
+    def is_whole(self, n: int) -> bool:
+        """Whether the pool holds n terms, all of them with everything that belongs to a term."""
+        columns = (self.i, self.j, self.round, self.probability, self.value, self.alpha, self.norms)
+        return all(len(column) == n for column in columns)
+
+    def first(self, n: int) -> Pool:
+        """Return a pool of the first n terms; their rows are read again."""
+        columns = {name: getattr(self, name)[:n] for name in COLUMNS}
+        return Pool.of(self.problem, columns, self._last_scale, threshold=self.threshold)
+
+    @classmethod
+    def of(cls, problem: Problem, columns: Mapping[str, AnyArray], scale: float, *, threshold: bool) -> Pool:
+        """Return a pool of known terms, as it was with these `COLUMNS` and this `scale`, bit for bit."""
+        pool = cls(problem, threshold=threshold)
+        i, j = columns["i"].copy(), columns["j"].copy()
+        pool.add(i, j, columns["probability"], round_number=0, correct_bias=False)
+        for name in COLUMNS:
+            setattr(pool, name, columns[name].copy())
+        pool._last_scale = scale
+        return pool
+
+    @property
+    def scale(self) -> float:
+        """What values were multiplied by to give the last bounds; 1 before there are any."""
+        return self._last_scale
 
     def row_numbers(self) -> tuple[IntArray, IntArray]:
         """Return i and j as row numbers of the data, -1 for none."""

@@ -4,30 +4,66 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from pairsift.cli.methods import DEFAULTS, FITS, check_options, fit_active, options_of
 from pairsift.cli.options import JSON, data_options, output_option, pop_data_options
 
+if TYPE_CHECKING:
+    from pairsift.cli.methods import Fitted
+    from pairsift.data.problem import Problem
+    from pairsift.data.training import TrainingData
+
 SAMPLINGS = ["random", "soft-close", "soft-correct", "hard-close", "hard-correct"]
+
+
+def _number_or_word(context: click.Context, parameter: click.Parameter, text: str | None) -> float | str | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
+
+
+def _budget(context: click.Context, parameter: click.Parameter, text: str | None) -> int | str | None:
+    return int(text) if text is not None and text.lstrip("+-").isdecimal() else text
 
 
 @click.command()
 @click.argument("data", metavar="DATA", type=click.Path())
 @output_option("Model file to write (safetensors).", required=True)
-@click.option("--C", "C", type=float, default=0.1, show_default=True, help="Weight of a chosen pair.")
-@click.option("--gamma", default="1.0", show_default=True, help='Pairs against points: in [0, 1], or "uniform".')
-@click.option("--sampling", type=click.Choice(SAMPLINGS), default="soft-correct", show_default=True, help="Sampler.")
-@click.option("--bias-correction/--no-bias-correction", default=True, show_default=True, help="Weight pairs by 1 / p.")
-@click.option("--threshold/--no-threshold", default=False, show_default=True, help="Learn a threshold from the points.")
-@click.option("--budget", type=int, default=8000, show_default=True, help="Number of pairs to train on.")
-@click.option("--batch-size", type=int, default=100, show_default=True, help="Pairs drawn a round.")
-@click.option("--tol", type=float, default=1e-3, show_default=True, help="Relative duality gap to reach.")
-@click.option("--max-iter", type=int, default=1000, show_default=True, help="Passes at most in the last round.")
+@click.option(
+    "--method",
+    type=click.Choice(list(DEFAULTS)),
+    default="active",
+    show_default=True,
+    help="Active sampling of pairs; exact RankSVM over all pairs; point-wise SVM; combined ranking and regression.",
+)
+@click.option("--C", "C", callback=_number_or_word, help="Weight of a chosen pair (0.1), or of the mean loss (800).")
+@click.option("--gamma", callback=_number_or_word, help='Pairs against points: in [0, 1], or "uniform".  [default: 1]')
+@click.option("--sampling", type=click.Choice(SAMPLINGS), help="Sampler.  [default: soft-correct]")
+@click.option("--bias-correction/--no-bias-correction", default=None, help="Weight pairs by 1 / p.  [default: yes]")
+@click.option(
+    "--threshold/--no-threshold", default=None, help="Learn a threshold from the points.  [default: only combined]"
+)
+@click.option(
+    "--budget", callback=_budget, help="Pairs as 8000, seconds as 30s, or bytes read as 2GB.  [default: 8000]"
+)
+@click.option("--batch-size", type=int, help="Pairs drawn a round.  [default: 100]")
+@click.option("--loss", type=click.Choice(["hinge", "squared_hinge"]), help="Loss of exact.  [default: hinge]")
+@click.option("--point-loss", type=click.Choice(["hinge", "squared"]), help="Of combined.  [default: hinge]")
+@click.option("--pair-probability", type=float, help="Chance that a step of combined takes a pair.  [default: 0.5]")
+@click.option("--n-steps", type=int, help="Steps of combined.  [default: 100000]")
+@click.option("--tol", type=float, help="Relative duality gap to reach.  [default: 0.001]")
+@click.option("--max-iter", type=int, help="Passes at most in the last solve.  [default: 1000]")
+@click.option("--validation", type=float, help="Share of the rows to hold out and watch, as 0.1.  [default: 0]")
+@click.option("--early-stopping/--no-early-stopping", default=None, help="Stop when validation shows no more gain.")
 @click.option(
     "--random-state", type=click.IntRange(min=0), default=None, help="Seed; the same seed gives the same model."
 )
+@click.option("--checkpoint", metavar="DIR", type=click.Path(), help="Folder to keep the run in, so that it can go on.")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one; the same bits come out.")
 @click.option(
     "--scale",
     type=click.Choice(["none", "unit", "standard", "max"]),
@@ -37,71 +73,132 @@ SAMPLINGS = ["random", "soft-close", "soft-correct", "hard-close", "hard-correct
 )
 @data_options
 @JSON
-def fit(data: str, output: str, random_state: int | None, scale: str, as_json: bool, **options: Any) -> None:
+def fit(
+    data: str,
+    output: str,
+    method: str,
+    random_state: int | None,
+    checkpoint: str | None,
+    resume: bool,
+    scale: str,
+    as_json: bool,
+    **given: Any,
+) -> None:
     """Learn a linear model that puts positives ahead of negatives.
 
     DATA is svmlight / LIBSVM text, a NumPy file, a table (CSV, Parquet, Arrow), or a row store made by `pairsift
-    convert`.
+    convert`. Ctrl-C ends the sampling, and writes the model that was learned so far.
     """
-    import numpy as np
-
-    from pairsift.active import check_settings, fit_active, make_settings
+    reading = pop_data_options(given)
+    options = _checked(method, given, checkpoint, resume)
     from pairsift.data.replacing import check_writable
     from pairsift.data.training import open_training_data
-    from pairsift.model import save_model, trained_model
-    from pairsift.threshold import model_threshold
 
-    reading = pop_data_options(options)
-    options["gamma"] = _gamma(options["gamma"])
-    try:
-        check_settings(**options)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
     check_writable(output)
     started = time.perf_counter()
     rows = open_training_data(data, reading, scale=scale)
     if rows.has_qid:
         click.echo(f"{data} has query ids; they are not used: pairs are formed across queries.", err=True)
     read = time.perf_counter()
-    problem = rows.problem
-    settings = make_settings(problem, **options)
-    rng = np.random.default_rng(random_state)
-    state = fit_active(problem, settings, rng)
-    theta = model_threshold(problem, settings, state.solution, rng)
-    facts = {
-        "rows": problem.n_points,
-        "positives": problem.n_positive,
-        "pairs": problem.n_pairs,
-        "pairs_used": len(state.pool),
-        "pairs_rejected": round(sum(done.rejected for done in state.history)),
-        "relative_gap": state.solution.relative_gap,
-        "converged": state.solution.converged,
-        "stop_reason": state.stop_reason,
-        "seconds_reading": round(read - started, 3),
-        "seconds_fitting": round(time.perf_counter() - read, 3),
-    }
-    details = {"settings": {**options, "random_state": random_state}, "training": facts}
-    save_model(trained_model(rows, state.solution.w, 0.0 - theta, details), output)
-    if not state.solution.converged:
+    settings = {"method": method, **options, "random_state": random_state, "scale": scale}
+
+    def write(fitted: Fitted) -> dict[str, Any]:
+        facts = _facts(rows.problem, fitted, read - started, time.perf_counter() - read)
+        _write(output, rows, fitted, settings, facts)
+        return facts
+
+    if method == "active":
+        fitted, facts = _train(rows.problem, options, settings, checkpoint, resume, write)
+    else:
+        fitted = FITS[method](rows.problem, options, _generator(random_state))
+        facts = write(fitted)
+    if not fitted.converged:
         click.echo(
-            f"The gap is {state.solution.relative_gap:.2g}, not --tol {options['tol']:g}: scale the features, "
+            f"The gap is {fitted.facts['relative_gap']:.2g}, not --tol {options['tol']:g}: scale the features, "
             "or raise --max-iter.",
             err=True,
         )
     click.echo(json.dumps({"model": output, **facts}) if as_json else _sentence(output, facts))
 
 
-def _gamma(text: str) -> float | str:
+def _checked(method: str, given: dict[str, Any], checkpoint: str | None, resume: bool) -> dict[str, Any]:
     try:
-        return float(text)
-    except ValueError:
-        return text
+        options = options_of(method, given)
+        check_options(method, options)
+        if checkpoint is not None and method != "active":
+            raise ValueError(f"--checkpoint is for --method active; got --method {method}.")
+        if resume and checkpoint is None:
+            raise ValueError("--resume needs the folder of the checkpoint: --checkpoint DIR.")
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    return options
+
+
+def _generator(random_state: int | None) -> Any:
+    import numpy as np
+
+    return np.random.default_rng(random_state)
+
+
+def _train(
+    problem: Problem,
+    options: dict[str, Any],
+    settings: dict[str, Any],
+    checkpoint: str | None,
+    resume: bool,
+    write: Any,
+) -> tuple[Fitted, dict[str, Any]]:
+    """Train by active sampling and write the model, with progress, checkpoints and Ctrl-C."""
+    from pairsift.budget import parse_budget
+    from pairsift.checkpoint import Checkpoint
+    from pairsift.cli.interrupt import Interrupts
+    from pairsift.cli.progress import Progress
+    from pairsift.training_run import INTERRUPTED
+
+    kept = None if checkpoint is None else Checkpoint(checkpoint, settings, resume=resume)
+    rng = _generator(settings["random_state"])
+    with Interrupts(INTERRUPTED) as interrupts:
+        with Progress(parse_budget(options["budget"]).pairs) as progress:
+            fitted = fit_active(problem, options, rng, [interrupts, progress], kept)
+        facts = write(fitted)
+    if facts["stop_reason"] == INTERRUPTED:
+        more = "" if kept is None else " Go on with --resume."
+        click.echo(f"Interrupted: the model of {facts['pairs_used']:,} pairs is written.{more}", err=True)
+    elif kept is not None:
+        kept.remove()
+    return fitted, facts
+
+
+def _facts(problem: Problem, fitted: Fitted, reading: float, fitting: float) -> dict[str, Any]:
+    return {
+        "rows": problem.n_points,
+        "positives": problem.n_positive,
+        "pairs": problem.n_pairs,
+        **fitted.facts,
+        "seconds_reading": round(reading, 3),
+        "seconds_fitting": round(fitting, 3),
+    }
+
+
+def _write(output: str, rows: TrainingData, fitted: Fitted, settings: dict[str, Any], facts: dict[str, Any]) -> None:
+    from pairsift import __version__
+    from pairsift.model import save_model, trained_model
+
+    details = {"settings": settings, "training": {**facts, **fitted.record}, "pairsift_version": __version__}
+    save_model(trained_model(rows, fitted.w, 0.0 - fitted.theta, details), output)
 
 
 def _sentence(output: str, facts: dict[str, Any]) -> str:
+    used = facts.get("pairs_used", facts["pairs"])
+    learned = "steps on pairs and points" if "steps" in facts else f"{used:,} of {facts['pairs']:,} pairs"
+    learned = f"{facts['steps']:,} {learned}" if "steps" in facts else learned
+    gap = f"; relative gap {facts['relative_gap']:.1e}" if "relative_gap" in facts else ""
+    watched = ""
+    if "validation" in facts:
+        check = facts["validation"]
+        watched = f" AUC on the validation part {check['auc']:.4f} (95 %: {check['low']:.4f} to {check['high']:.4f})."
     return (
-        f"{output}: trained on {facts['pairs_used']:,} of {facts['pairs']:,} pairs "
+        f"{output}: trained on {learned} "
         f"({facts['positives']:,} positive and {facts['rows'] - facts['positives']:,} negative rows) "
-        f"in {facts['seconds_fitting']:.2f} s after {facts['seconds_reading']:.2f} s of reading; "
-        f"relative gap {facts['relative_gap']:.1e}."
+        f"in {facts['seconds_fitting']:.2f} s after {facts['seconds_reading']:.2f} s of reading{gap}.{watched}"
     )

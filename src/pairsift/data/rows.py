@@ -78,6 +78,11 @@ class MemoryRows:
         """Number of columns."""
         return self.kernel.n_columns
 
+    @property
+    def row_bytes(self) -> float:
+        """What a row takes, on average: its stored values and, where they are sparse, their column indices."""
+        raise NotImplementedError
+
     def scores(self, w: FloatArray, rows: IntArray) -> FloatArray:
         """Return ``w . x_k`` for each row number k in `rows`."""
         self.check_rows(rows)
@@ -136,6 +141,11 @@ class DenseRows(MemoryRows):
         self.kernel: _core._Dense = _DENSE_KERNELS[values.dtype](values)
         super().__init__(values.size)
 
+    @property
+    def row_bytes(self) -> float:
+        """What a row takes."""
+        return self.n_features * self.values.itemsize
+
     def take(self, rows: IntArray) -> DenseRows:
         """Return the given rows, in the given order."""
         return DenseRows(self.values[rows])
@@ -153,6 +163,11 @@ class CsrRows(MemoryRows):
         kernel = _CSR_KERNELS[values.dtype, columns.dtype]
         self.kernel: _core._Csr = kernel(values, columns, starts, n_features)
         super().__init__(len(values))
+
+    @property
+    def row_bytes(self) -> float:
+        """What a row takes, on average."""
+        return len(self.values) * (self.values.itemsize + self.columns.itemsize) / max(self.n_rows, 1)
 
     def take(self, rows: IntArray) -> CsrRows:
         """Return the given rows, in the given order."""

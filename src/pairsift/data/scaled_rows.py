@@ -21,6 +21,11 @@ class ScaledStore:
         self.store, self.scaling = store, scaling
         self.n_rows, self.n_features = store.n_rows, store.n_features
 
+    @property
+    def row_bytes(self) -> float:
+        """What a row of the store takes, on average."""
+        return self.store.row_bytes
+
     def scores(self, w: FloatArray, rows: IntArray) -> FloatArray:
         """Return ``w . x_k`` for each row number k in `rows`."""
         out = np.empty(len(rows))

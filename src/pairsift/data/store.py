@@ -79,6 +79,11 @@ class RowStore:
         return self.header.n_negative
 
     @property
+    def row_bytes(self) -> float:
+        """What a row takes, on average: its stored values and, where they are sparse, their column indices."""
+        return self._file.row_bytes
+
+    @property
     def has_weights(self) -> bool:
         """Whether the rows have sample weights."""
         return self.header.has_weights

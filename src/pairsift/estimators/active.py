@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pairsift.active import Settings, State, active_sampling, check_settings, make_settings
+from pairsift.active import State, check_settings, make_settings
+from pairsift.budget import parse_budget
 from pairsift.data.problem import Problem
 from pairsift.estimators.base import LinearRanker, make_generator, warn_unconverged
 from pairsift.sampling import Sampler
-from pairsift.threshold import model_threshold
+from pairsift.training_run import Trained, check_run, train_active
 
 _log = logging.getLogger("pairsift")
 _SETTINGS = (
@@ -50,8 +51,12 @@ class ActiveRankSVM(LinearRanker):
         Weight each term by the inverse of its probability of being drawn.
     threshold : bool, default=False
         Learn a threshold from the points (CRC-threshold). In pairs it cancels.
-    budget : int, default=8000
-        Number of terms to train on. Where there are no more than that, all are used and nothing is sampled.
+    budget : int or str, default=8000
+        Number of terms to train on; or seconds of training as ``"30s"`` (ms, s, m, h); or bytes of rows read as
+        ``"2GB"`` (KB, MB, GB, TB; KiB and so on), a row counting each time that it is read. Where there are no more
+        terms than the budget, all are used and nothing is sampled. With seconds or bytes the total weight is
+        ``C * 8000``, and 8000 terms or fewer are all used at once. A fit in seconds that chose n terms has the `pairs_`
+        of ``budget=n``, weights apart.
     batch_size : int, default=100
         Terms drawn a round.
     tol : float, default=1e-3
@@ -63,6 +68,13 @@ class ActiveRankSVM(LinearRanker):
         The same seed gives the same bits.
     verbose : int, default=0
         1 logs each tenth round to the logger "pairsift" at level INFO, 2 each round.
+    validation : float in [0, 1) or None, default=None
+        Share of each class (20,000 rows of it at most) to hold out from training and to look at from time to time; see
+        `validation_curve_`.
+    early_stopping : bool, default=False
+        End when doubling the terms has shown no gain on the validation part: the 95 % interval of the gain (DeLong's
+        paired test) reached zero at three checks in a row. The terms of the check with the highest AUC are kept, and
+        solved to `tol`.
 
     Attributes
     ----------
@@ -86,7 +98,17 @@ class ActiveRankSVM(LinearRanker):
     gap_ : float
         Relative duality gap that was reached.
     stop_reason_ : str
-        Why the sampling ended.
+        Why the sampling ended: "budget reached" (of pairs), "budget of seconds reached", "budget of bytes reached",
+        "all terms used", "no unchosen term has a probability above zero", "no more gain on the validation part", or
+        "interrupted".
+    validation_curve_ : list of Check
+        ``(pairs, auc, low, high)`` on the validation part as training went on, with the 95 % interval; empty without
+        one.
+
+    Notes
+    -----
+    Ctrl-C after the first round ends the sampling and not the program: the model of the terms chosen so far (those of
+    the best check, with a validation part) is solved and kept. A second one is raised.
 
     See Also
     --------
@@ -112,12 +134,14 @@ class ActiveRankSVM(LinearRanker):
         sampling: str | Sampler = "soft-correct",
         bias_correction: bool = True,
         threshold: bool = False,
-        budget: int = 8000,
+        budget: int | str = 8000,
         batch_size: int = 100,
         tol: float = 1e-3,
         max_iter: int = 1000,
         random_state: Any = None,
         verbose: int = 0,
+        validation: float | None = None,
+        early_stopping: bool = False,
     ) -> None:
         self.C = C
         self.gamma = gamma
@@ -130,31 +154,40 @@ class ActiveRankSVM(LinearRanker):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.validation = validation
+        self.early_stopping = early_stopping
 
     def _check_parameters(self) -> None:
         check_settings(**self._settings())
+        check_run(validation=self.validation, early_stopping=self.early_stopping)
 
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _SETTINGS}
 
     def _fit_problem(self, problem: Problem) -> None:
-        rng = make_generator(self.random_state)
-        settings = make_settings(problem, **self._settings())
-        for state in active_sampling(problem, settings, rng):
-            self._report(state)
-        self._keep(problem, settings, state, rng)
+        trained = train_active(
+            problem,
+            make_settings(problem, **self._settings()),
+            parse_budget(self.budget),
+            make_generator(self.random_state),
+            validation=self.validation,
+            early_stopping=bool(self.early_stopping),
+            consumers=[self._report],
+        )
+        self._keep(trained)
 
     def _report(self, state: State) -> None:
         done = state.history[-1]
         if self.verbose > 1 or (self.verbose == 1 and (done.round % 10 == 0 or state.stop_reason)):
             _log.info("round %d: %d terms, %.0f rejected, objective %.6g", *done[:3], done.objective)
 
-    def _keep(self, problem: Problem, settings: Settings, state: State, rng: np.random.Generator) -> None:
+    def _keep(self, trained: Trained) -> None:
+        state = trained.state
         found = state.solution
         if not found.converged:
             gap = f"a relative duality gap of {found.relative_gap:.2g}"
             warn_unconverged(gap, self.tol, found.n_passes, self.max_iter)
-        self._set_weights(found.w, model_threshold(problem, settings, found, rng))
+        self._set_weights(found.w, trained.theta)
         self.gap_ = found.relative_gap
         self.n_iter_ = max(found.n_passes, 1)
         self.n_pairs_ = len(state.pool)
@@ -162,6 +195,7 @@ class ActiveRankSVM(LinearRanker):
         self.history_ = list(state.history)
         self.pairs_ = _pairs_table(state)
         self.stop_reason_ = state.stop_reason
+        self.validation_curve_ = list(trained.curve)
 
 
 def _pairs_table(state: State) -> Any:

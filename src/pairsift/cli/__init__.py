@@ -17,6 +17,7 @@ _SUMMARIES = {
     "fit": "Learn a model from a file of labelled rows.",
     "score": "Score the rows of a file with a model.",
     "evaluate": "Say how good a model's ranking of labelled rows is.",
+    "compare": "Say whether one ranking is better than another, on the same rows.",
     "convert": "Convert a file of labelled rows to a row store.",
     "datasets": "List, fetch and verify the paper's data sets.",
     "reproduce": "Run the paper's experiments, and go on where a run stopped.",

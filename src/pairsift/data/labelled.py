@@ -17,7 +17,7 @@ import numpy as np
 from pairsift._typing import AnyArray, BoolArray, FloatArray
 from pairsift.data.formats import STANDARD_INPUT, check_file, data_format, is_row_store
 from pairsift.data.labels import match_label, show
-from pairsift.data.problem import split_binary_labels
+from pairsift.data.problem import Problem, make_problem, split_binary_labels
 from pairsift.data.scoring import ScoringModel, ScoringOptions, open_scoring_blocks
 from pairsift.data.svmlight import iterate_svmlight
 from pairsift.data.training import open_table
@@ -176,3 +176,37 @@ def _table_labels(path: Any, kind: str, options: LabelOptions) -> Iterator[AnyAr
             return
         except TypeChangedError:
             continue
+
+
+def read_labelled_rows(
+    path: str | os.PathLike[str], model: ScoringModel, options: LabelOptions | None = None
+) -> Problem:
+    """Return the rows of a file in memory, with the features and the labels of a model, and its column of weights.
+
+    What is learned from them sees exactly the features that the model saw.
+    """
+    from pairsift.data.block_rows import join_rows
+
+    options = options or LabelOptions()
+    check_positive(model.classes_, options.positive)
+    reading = ScoringOptions(
+        with_labels=True,
+        label=options.label,
+        weight=_weight_column(path, model, options.format),
+        format=options.format,
+        delimiter=options.delimiter,
+    )
+    blocks = list(open_scoring_blocks(path, model, reading))
+    positive = np.concatenate([block.positive for block in blocks if block.positive is not None])
+    weights = [block.weights for block in blocks if block.weights is not None]
+    _both_classes(path, positive, model.classes_)
+    return make_problem(
+        join_rows([block.rows for block in blocks]), positive, np.concatenate(weights) if weights else None
+    )
+
+
+def _weight_column(path: Any, model: ScoringModel, given: str | None) -> str | None:
+    """Return the column of weights that the model was trained with; a row store brings its own."""
+    if model.encoding is None or (data_format(path, given) == "arrow" and is_row_store(path)):
+        return None
+    return model.encoding.weight

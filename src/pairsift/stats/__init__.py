@@ -7,6 +7,7 @@ labels that can be ordered); a higher score means more positive; a tie of a posi
 from pairsift.stats.area import auc
 from pairsift.stats.curves import Confusion, CutCounts, average_precision, confusion, cut_counts
 from pairsift.stats.delong import AucDifference, AucInterval, auc_interval, compare_auc
+from pairsift.stats.several import PairedDifference, compare_several
 from pairsift.stats.top import partial_auc, precision_at_k, recall_at_k
 
 __all__ = [
@@ -14,10 +15,12 @@ __all__ = [
     "AucInterval",
     "Confusion",
     "CutCounts",
+    "PairedDifference",
     "auc",
     "auc_interval",
     "average_precision",
     "compare_auc",
+    "compare_several",
     "confusion",
     "cut_counts",
     "partial_auc",

@@ -113,21 +113,34 @@ def compare_auc(y: Any, scores_a: Any, scores_b: Any, level: float = 0.95) -> Au
     """
     level = check_fraction(level, "level", one_allowed=False)
     is_positive = check_labels(y)
-    beaten_a, beating_a = _placements_by_row(is_positive, check_scores(scores_a, len(is_positive), "scores_a"))
-    beaten_b, beating_b = _placements_by_row(is_positive, check_scores(scores_b, len(is_positive), "scores_b"))
+    scores_a = check_scores(scores_a, len(is_positive), "scores_a")
+    scores_b = check_scores(scores_b, len(is_positive), "scores_b")
+    difference, error = paired_error(is_positive, scores_a, scores_b)
+    return AucDifference(difference, *normal_interval(difference, error, level))
+
+
+def paired_error(is_positive: BoolArray, scores_a: AnyArray, scores_b: AnyArray) -> tuple[float, float]:
+    """Return the difference of two AUCs on the same rows and its standard error; (0, 0) if no placement moves."""
+    beaten_a, beating_a = _placements_by_row(is_positive, scores_a)
+    beaten_b, beating_b = _placements_by_row(is_positive, scores_b)
     n_positive, n_negative = len(beaten_a), len(beating_a)
     moved_positive, moved_negative = beaten_a - beaten_b, beating_a - beating_b
     if not np.any(moved_positive) and not np.any(moved_negative):
-        return AucDifference(0.0, 0.0, 0.0, 1.0)
-    difference = area(moved_positive, n_negative)
+        return 0.0, 0.0
     variance = (
         _variance_of_move(moved_positive / (2.0 * n_negative)) / n_positive
         + _variance_of_move(moved_negative / (2.0 * n_positive)) / n_negative
     )
-    error = math.sqrt(variance)
+    return area(moved_positive, n_negative), math.sqrt(variance)
+
+
+def normal_interval(difference: float, error: float, level: float) -> tuple[float, float, float]:
+    """Return the ends of ``difference +- z error``, cut to [-1, 1], and the two-sided p-value of "there is none"."""
+    if error == 0:
+        return difference, difference, 1.0
     reach = float(ndtri(0.5 + level / 2)) * error
     p_value = float(2 * ndtr(-abs(difference) / error))
-    return AucDifference(difference, max(difference - reach, -1.0), min(difference + reach, 1.0), p_value)
+    return max(difference - reach, -1.0), min(difference + reach, 1.0), p_value
 
 
 def placement_variance(area_: FloatArray | float) -> FloatArray:

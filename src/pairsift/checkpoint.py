@@ -1,9 +1,9 @@
 """Checkpoints: a training that was killed goes on where it was, bit for bit.
 
 A checkpoint is one safetensors file in a folder: the chosen terms with their dual variables, w and theta, the history,
-the validation checks, and in its metadata the state of the random generator, the settings and a fingerprint of the
-data. It is written beside, forced to disk and renamed. Everything that a round needs follows from it and from the
-rows; samplers keep nothing between rounds.
+the validation checks, and in its metadata the state of the random generator, the settings, a fingerprint of the data
+and a checksum of all of it. It is written beside, forced to disk and renamed. Everything that a round needs follows
+from it and from the rows; samplers keep nothing between rounds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pairsift.validation import Validation
 
 FILE = "checkpoint.safetensors"
 FORMAT = 1
-_METADATA_KEY = "pairsift"
+_METADATA_KEY, _CHECKSUM_KEY = "pairsift", "checksum"
 _SECONDS_BETWEEN = 1.0
 _SHARE_OF_TIME = 0.05  # that writing may take
 _FINGERPRINT_ROWS = 500  # of each class
@@ -181,10 +181,10 @@ class Checkpoint:
             "reason": reason,
             **spent._asdict(),
         }
+        text, arrays = json.dumps(facts), {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        metadata = {_METADATA_KEY: text, _CHECKSUM_KEY: _checksum(text, arrays)}
         with replacing(self.path) as file:
-            file.write(
-                save({k: np.ascontiguousarray(a) for k, a in arrays.items()}, {_METADATA_KEY: json.dumps(facts)})
-            )
+            file.write(save(arrays, metadata))
 
     def remove(self) -> None:
         """Remove the checkpoint of a run that has ended."""
@@ -264,9 +264,12 @@ def _read(path: Path) -> Resumed:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
-        facts = json.loads(metadata[_METADATA_KEY])
+        text, checksum = metadata[_METADATA_KEY], metadata[_CHECKSUM_KEY]
+        facts = json.loads(text)
     except (SafetensorError, KeyError, ValueError) as error:
         raise _damaged(path, "it is not a checkpoint") from error
+    if checksum != _checksum(text, arrays):
+        raise _damaged(path, "its checksum is wrong")
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         raise _damaged(path, "its format is not known")
     for name, kind in _FACTS.items():
@@ -282,6 +285,14 @@ def _read(path: Path) -> Resumed:
     if history.shape[1:] != (len(Round._fields),) or len(history) == 0 or history[-1, 1] != n:
         raise _damaged(path, "its history does not belong to its terms")
     return Resumed(path, facts, arrays)
+
+
+def _checksum(text: str, arrays: Mapping[str, AnyArray]) -> str:
+    digest = hashlib.blake2b(text.encode(), digest_size=16)
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def _damaged(path: Path, reason: str) -> CheckpointError:

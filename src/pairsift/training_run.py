@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pairsift.active import ALL_TERMS_USED, Settings, State, active_sampling, finish
+from pairsift.active import ALL_TERMS_USED, Settings, State, active_sampling, finish, rehearse
 from pairsift.budget import Budget
 from pairsift.checkpoint import Checkpoint, Resumed, Spent
 from pairsift.data.counted_rows import CountedRows, row_bytes
@@ -35,7 +35,9 @@ Consumer = Callable[[Any], str | None]
 AnyState = TypeVar("AnyState")
 
 _RECENT = 5  # rounds that say what the next one will take
-_LAST_PASSES = 60  # of the last solve, to be kept time for
+_LAST_PASSES = 60  # of the last solve, to be kept time for until it is rehearsed
+_REHEARSE_AT = 0.2  # of the time
+_SAFETY = 1.1
 _THRESHOLD_SHARE = 0.1  # of a budget that is kept for the threshold at most
 
 
@@ -138,8 +140,9 @@ class Limit:
         """Return the reason when there is no room for another round."""
         now = self.spent()
         self.steps = [*self.steps[1 - _RECENT :], now - self._before]
-        self._before = now
-        return self._reason if now + max(self.steps) + self._reserve(state) > self.limit else None
+        reserve = self._reserve(state)  # which may take time itself, once
+        self._before = self.spent()
+        return self._reason if self._before + max(self.steps) + reserve > self.limit else None
 
 
 def train_active(
@@ -172,6 +175,8 @@ def train_active(
     checkpoint : Checkpoint, optional
         Where states are kept, and where to go on from if there is one.
     """
+    if validation:
+        import pairsift.stats  # noqa: F401 - it brings scipy, whose import is no time of training
     run = _ActiveRun(problem, settings, budget, rng, checkpoint)
     run.prepare(validation, early_stopping)
     return run.train(consumers)
@@ -260,17 +265,32 @@ def _limit(
     rows = problem.rows
     threshold_rows = _threshold_rows(problem) if settings.gamma == 1 else 0
     if budget.seconds is not None:
+        last_solve = _LastSolve(settings, started + _REHEARSE_AT * budget.seconds)
         most = _THRESHOLD_SHARE * budget.seconds
 
-        def reserve(state: Any) -> float:
-            per_pass = state.history[-1].training_seconds / max(state.solution.n_passes, 1)
-            return float(_LAST_PASSES * per_pass + min(threshold_rows * _seconds_per_row(state), most))
+        def reserve(state: State) -> float:
+            return last_solve.seconds(state) + min(threshold_rows * _seconds_per_row(state), most)
 
         return Limit(budget.seconds, lambda: perf_counter() - started, SECONDS_USED, reserve, steps)
     if isinstance(rows, CountedRows) and budget.bytes is not None:
         kept = min(threshold_rows * row_bytes(rows), _THRESHOLD_SHARE * budget.bytes)
         return Limit(budget.bytes, lambda: rows.bytes_read, BYTES_USED, lambda state: kept, steps)
     return None
+
+
+class _LastSolve:
+    """How long the last solve will take: rehearsed once, at a given moment; it grows with the number of terms."""
+
+    def __init__(self, settings: Settings, moment: float) -> None:
+        self._settings, self._moment = settings, moment
+        self._per_pair: float | None = None
+
+    def seconds(self, state: State) -> float:
+        if self._per_pair is None and perf_counter() >= self._moment:
+            self._per_pair = rehearse(state, self._settings) / len(state.pool)
+        if self._per_pair is not None:
+            return _SAFETY * self._per_pair * len(state.pool)
+        return _LAST_PASSES * state.history[-1].training_seconds / max(state.solution.n_passes, 1)
 
 
 def _threshold_rows(problem: Problem) -> int:

@@ -157,10 +157,13 @@ def _train(
 
     kept = None if checkpoint is None else Checkpoint(checkpoint, settings, resume=resume)
     rng = _generator(settings["random_state"])
-    with Interrupts(INTERRUPTED) as interrupts:
-        with Progress(parse_budget(options["budget"]).pairs) as progress:
-            fitted = fit_active(problem, options, rng, [interrupts, progress], kept)
-        facts = write(fitted)
+    try:
+        with Interrupts(INTERRUPTED) as interrupts:
+            with Progress(parse_budget(options["budget"]).pairs) as progress:
+                fitted = fit_active(problem, options, rng, [interrupts, progress], kept)
+            facts = write(fitted)
+    except KeyboardInterrupt:
+        raise click.Abort from None  # click would print an empty line before ours
     if facts["stop_reason"] == INTERRUPTED:
         more = "" if kept is None else " Go on with --resume."
         click.echo(f"Interrupted: the model of {facts['pairs_used']:,} pairs is written.{more}", err=True)

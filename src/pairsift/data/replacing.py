@@ -29,12 +29,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         file.flush()
         os.fsync(file.fileno())
         os.replace(partial, final)  # the lock is held until after this
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             partial.unlink()
+        if isinstance(error, OSError) and error.filename is None and error.errno is not None:
+            error.filename = os.fspath(path)  # a full disk does not say which file it has no room for
         raise
     finally:
-        file.close()
+        with suppress(OSError):  # what could not be written is still in the buffer
+            file.close()
     _sync_folder(final.parent)
 
 

@@ -24,7 +24,7 @@ LAYERS = [
     {"checkpoint"},
     {"training_run"},
     {"model"},
-    {"certificate"},
+    {"certificate", "export", "inspection"},
     {"estimators"},
     {"experiments"},
     {"report"},

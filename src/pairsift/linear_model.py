@@ -81,6 +81,17 @@ class LinearModel:
         """Number of features."""
         return int(self.coef_.shape[1])
 
+    @property
+    def feature_labels(self) -> list[str]:
+        """What the features are called: their names or, without names, x1, x2, ... as svmlight text counts them.
+
+        Where the training text counted from zero, or was no text, they are x0, x1, ...
+        """
+        if self.feature_names_in_ is not None:
+            return [str(name) for name in self.feature_names_in_]
+        first = 1 if self.zero_based is False else 0
+        return [f"x{k}" for k in range(first, first + self.n_features_in_)]
+
     def decision_function(self, X: Any) -> FloatArray:
         """Return the score of each row: ``X @ coef_.T + intercept_``.
 

@@ -18,6 +18,7 @@ _SUMMARIES = {
     "score": "Score the rows of a file with a model.",
     "evaluate": "Say how good a model's ranking of labelled rows is.",
     "compare": "Say whether one ranking is better than another, on the same rows.",
+    "inspect": "Show what is in a model, and which rows contradict it.",
     "convert": "Convert a file of labelled rows to a row store.",
     "datasets": "List, fetch and verify the paper's data sets.",
     "reproduce": "Run the paper's experiments, and go on where a run stopped.",

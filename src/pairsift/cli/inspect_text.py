@@ -1,0 +1,115 @@
+"""The words of ``pairsift inspect``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pairsift.data.labels import show
+
+if TYPE_CHECKING:
+    from pairsift._typing import AnyArray
+    from pairsift.inspection import Contribution, Suspect
+    from pairsift.inspection.rounds import RoundAcceptance
+    from pairsift.model import LinearModel
+    from pairsift.pair_features import PairFeatures
+    from pairsift.probabilities import Calibration
+
+_WIDEST_NAME = 40
+
+
+def heading(path: str, model: LinearModel) -> Iterator[str]:
+    """Yield what the model is."""
+    import numpy as np
+
+    used = int(np.count_nonzero(model.coef_))
+    scaled = {"none": "", "unit": "; rows are scaled to length one"}.get(
+        model.scaling, f"; scaling by column ({model.scaling}) is in the coefficients"
+    )
+    yield f"{path}: {model.n_features_in_:,} features, {used:,} of them with a coefficient{scaled}."
+    negative, positive = (show(label) for label in model.classes_)
+    yield f"A score above 0 predicts {positive}, others {negative}; the intercept is {float(model.intercept_[0]):.6g}."
+
+
+def training_lines(details: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the file tells of the training; only what is there."""
+    settings, training = details.get("settings"), details.get("training")
+    maker = " by pairsift " + str(details["pairsift_version"]) if "pairsift_version" in details else ""
+    if isinstance(training, Mapping) and "pairs_used" in training:
+        of = f" of {training['pairs']:,}" if isinstance(training.get("pairs"), int) else ""
+        line = f"Trained{maker} on {training['pairs_used']:,}{of} pairs"
+        if isinstance(training.get("rows"), int) and isinstance(training.get("positives"), int):
+            line += f" ({training['positives']:,} positive and {training['rows'] - training['positives']:,} other rows)"
+        yield line + (f"; ended by: {training['stop_reason']}." if training.get("stop_reason") else ".")
+    elif maker:
+        yield f"Written{maker}."
+    if isinstance(settings, Mapping) and settings:
+        yield "Settings: " + ", ".join(f"{name}={value}" for name, value in settings.items()) + "."
+
+
+def rounds_line(rounds: list[RoundAcceptance]) -> Iterator[str]:
+    """Yield how many candidates were accepted at the beginning, in the middle and at the end."""
+    if rounds:
+        places = sorted({0, len(rounds) // 4, len(rounds) // 2, 3 * len(rounds) // 4, len(rounds) - 1})
+        shown = ", ".join(f"{rounds[k].acceptance:.2%} in round {k}" for k in places)
+        yield f"Candidates accepted: {shown}."
+
+
+def calibration_line(calibration: Calibration | None) -> Iterator[str]:
+    """Yield how scores become probabilities."""
+    if calibration is None:
+        yield "Probabilities: none (not calibrated)."
+        return
+    used = f", used at {calibration.base_rate:.3%}" if calibration.base_rate != calibration.rate else ""
+    yield (
+        f"Probabilities: {calibration.method}, from {calibration.n_rows:,} held-out rows, "
+        f"{calibration.rate:.3%} of them positive{used}."
+    )
+
+
+def feature_lines(features: list[Contribution], facts: PairFeatures | None, n_features: int) -> Iterator[str]:
+    """Yield a table of features."""
+    which = f"The {len(features):,} of {n_features:,} features" if len(features) < n_features else "The features"
+    width = max([7, *(len(_short(feature.feature)) for feature in features)])
+    if facts is None:
+        yield f"{which} with the largest coefficients (give --data DATA to see what they do to the ranking):"
+        yield f"  {'feature':<{width}} {'coefficient':>12}"
+        for feature in features:
+            yield f"  {_short(feature.feature):<{width}} {feature.coefficient:>12.6g}"
+        return
+    yield (
+        f"{which} by what they add to the margin of a pair on average "
+        f"({facts.n_positive:,} positive and {facts.n_negative:,} other rows):"
+    )
+    yield f"  {'feature':<{width}} {'coefficient':>12} {'margin':>10} {'share':>8} {'deviation':>10}"
+    for feature in features:
+        share = "" if feature.share is None else f"{feature.share:.1%}"
+        yield (
+            f"  {_short(feature.feature):<{width}} {feature.coefficient:>12.6g} {feature.margin:>10.4g} {share:>8} "
+            f"{feature.deviation:>10.4g}"
+        )
+
+
+def suspect_lines(data: str, suspects: list[Suspect], classes: AnyArray) -> Iterator[str]:
+    """Yield a table of rows."""
+    if not suspects:
+        yield f"{data}: no row is more probably mislabelled than not."
+        return
+    yield (
+        f"{data}: {len(suspects):,} rows whose label contradicts the ranking, the worst first. Doubt is the chance\n"
+        "that a row of such a score has the other label; wrong side, the share of its pairs that are ordered wrong;\n"
+        "loss, their mean hinge loss."
+    )
+    labels = [show(label) for label in classes]
+    width = max(5, *(len(label) for label in labels))
+    yield f"  {'row':>10} {'label':>{width}} {'score':>12} {'doubt':>7} {'wrong side':>11} {'loss':>9}"
+    for s in suspects:
+        yield (
+            f"  {s.row:>10} {labels[int(s.positive)]:>{width}} {s.score:>12.6g} {s.doubt:>7.1%} {s.wrong_side:>11.1%} "
+            f"{s.loss:>9.4g}"
+        )
+
+
+def _short(name: str) -> str:
+    name = " ".join(name.split())
+    return name if len(name) <= _WIDEST_NAME else name[: _WIDEST_NAME - 1] + "…"

@@ -1,6 +1,7 @@
 """Probabilities: the curves against scikit-learn and brute force, the base rate against Bayes' rule, the file."""
 
 import json
+from contextlib import chdir
 
 import numpy as np
 import pytest
@@ -11,10 +12,13 @@ from sklearn.isotonic import IsotonicRegression
 
 from pairsift import ActiveRankSVM, LinearModel, RankSVM, calibrate, load_model, make_ranking, save_model
 from pairsift.calibration import calibrate_problem, fit_curve
+from pairsift.cli import pairsift as command
+from pairsift.data.holdout import hold_out
 from pairsift.data.problem import make_problem
 from pairsift.data.rows import as_rows
 from pairsift.model import ModelFileError
 from pairsift.probabilities import Calibration, Isotonic, Logistic, shift_prior
+from test_cli import one_line, run, write_svmlight
 
 
 @pytest.fixture(scope="module")
@@ -228,3 +232,54 @@ def test_damaged_calibrations_are_refused(tmp_path, content, message):
     save_file(tensors, tmp_path / "m", metadata={"pairsift": json.dumps(header)})
     with pytest.raises(ModelFileError, match=message):
         load_model(tmp_path / "m")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("calibration")
+    write_svmlight(folder / "train.svm", data[0][:4000], data[1][:4000])
+    return folder
+
+
+@pytest.mark.parametrize("method", ["active", "exact", "pointwise", "combined"])
+@pytest.mark.parametrize("kind", ["logistic", "isotonic"])
+def test_fit_calibrates_on_held_out_rows(folder, data, method, kind):
+    X, y = data
+    options = ["--method", method, "--calibration", kind, "--random-state", "0", "-o", "m"]
+    line = ["fit", "train.svm", *options, *(["--budget", "500"] if method == "active" else [])]
+    with chdir(folder):
+        command.main(line, prog_name="pairsift", standalone_mode=False)
+    model = load_model(folder / "m")
+    assert model.calibration.method == kind
+    assert model.calibration.n_rows == 400
+    assert model.details["settings"]["calibration"] == kind
+    assert model.predict_proba(X[4000:])[:, 1].mean() == pytest.approx((y[4000:] == 1).mean(), abs=0.04)
+
+
+def test_the_held_out_rows_of_fit_are_those_of_its_validation_part(folder, data):
+    with chdir(folder):
+        for more in ([], ["--calibration", "logistic", "--base-rate", "0.01"]):
+            line = ["fit", "train.svm", "-o", f"m{len(more)}", "--validation", "0.25", "--random-state", "3"]
+            command.main([*line, "--budget", "400", *more], prog_name="pairsift", standalone_mode=False)
+    plain, calibrated = load_model(folder / "m0"), load_model(folder / "m4")
+    assert calibrated.coef_.tobytes() == plain.coef_.tobytes()
+    rng = np.random.default_rng(3)
+    positive = data[1][:4000] == 1
+    training, held_out = hold_out(make_problem(as_rows(data[0][:4000]), positive), 0.25, rng)
+    expected = calibrate_problem(plain, held_out, plain.coef_[0], float(plain.intercept_[0]), "logistic", 0.01)
+    assert calibrated.calibration.to_json() == pytest.approx(expected.calibration.to_json())
+    assert training.n_points + calibrated.calibration.n_rows == 4000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--base-rate", "0.1"], "--calibration"),
+        (["--calibration", "logistic", "--validation", "0"], "above 0"),
+        (["--calibration", "logistic", "--base-rate", "5"], "between 0 and 1"),
+        (["--calibration", "magic"], "isotonic"),
+    ],
+)
+def test_wrong_usage_of_calibration_is_one_line(folder, arguments, says):
+    assert says in one_line(run("fit", "train.svm", "-o", "bad", *arguments, cwd=folder), 2)
+    assert not (folder / "bad").exists()

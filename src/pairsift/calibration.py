@@ -106,6 +106,18 @@ def calibrate_problem(
     return calibrate_scores(model, np.concatenate(scores), positive, method, base_rate, sample_weight)
 
 
+def positive_share(problem: Problem) -> float:
+    """Return the share of positives in the data, by weight."""
+    up, down = (
+        float(len(places)) if weights is None else float(np.sum(weights))
+        for places, weights in (
+            (problem.positives, problem.positive_weights),
+            (problem.negatives, problem.negative_weights),
+        )
+    )
+    return up / (up + down)
+
+
 def calibrate_scores(
     model: LinearModel,
     scores: FloatArray,

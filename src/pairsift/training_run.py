@@ -59,6 +59,8 @@ class Trained:
         Seconds of training, those before a checkpoint included.
     bytes_read : float or None
         Bytes of the rows that were read, where the budget is in bytes.
+    held_out : Problem or None
+        The validation part.
     """
 
     state: State
@@ -67,6 +69,7 @@ class Trained:
     validated: Check | None
     seconds: float
     bytes_read: float | None
+    held_out: Problem | None = None
 
 
 def check_run(*, validation: float | None, early_stopping: bool) -> None:
@@ -202,13 +205,14 @@ class _ActiveRun:
         self._counted = None if budget.bytes is None else CountedRows(problem.rows)
         self._problem = problem if self._counted is None else replace(problem, rows=self._counted)
         self._watch: Validation | None = None
+        self._held_out: Problem | None = None
 
     def prepare(self, validation: float | None, early_stopping: bool) -> None:
         """Hold out a validation part, and go back to where a checkpoint was made."""
         first_random_state = self._rng.bit_generator.state
         if validation:
-            self._problem, held_out = hold_out(self._problem, validation, self._rng)
-            self._watch = Validation(held_out, early_stopping=early_stopping)
+            self._problem, self._held_out = hold_out(self._problem, validation, self._rng)
+            self._watch = Validation(self._held_out, early_stopping=early_stopping)
         self._state = None if self._resumed is None else self._resume(self._resumed)
         steps = [] if self._resumed is None else self._resumed.steps
         self._limit = _limit(self._budget, self._problem, self._settings, self._started, steps)
@@ -230,6 +234,7 @@ class _ActiveRun:
             None if watch is None else watch.check(len(state.pool), found.w),
             perf_counter() - self._started,
             None if self._counted is None else self._counted.bytes_read,
+            self._held_out,
         )
 
     def _rounds(self, consumers: Sequence[Consumer]) -> tuple[State, str | None]:

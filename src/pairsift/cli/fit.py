@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from pairsift.cli.methods import Fitted
     from pairsift.data.problem import Problem
     from pairsift.data.training import TrainingData
+    from pairsift.probabilities import Method
 
+CALIBRATION_SHARE = 0.1
 SAMPLINGS = ["random", "soft-close", "soft-correct", "hard-close", "hard-correct"]
 
 
@@ -60,6 +62,12 @@ def _budget(context: click.Context, parameter: click.Parameter, text: str | None
 @click.option("--validation", type=float, help="Share of the rows to hold out and watch, as 0.1.  [default: 0]")
 @click.option("--early-stopping/--no-early-stopping", default=None, help="Stop when validation shows no more gain.")
 @click.option(
+    "--calibration",
+    type=click.Choice(["logistic", "isotonic"]),
+    help="Learn probabilities on the validation part, which is then 0.1 unless given.",
+)
+@click.option("--base-rate", type=float, help="Share of positives where the probabilities will be used.")
+@click.option(
     "--random-state", type=click.IntRange(min=0), default=None, help="Seed; the same seed gives the same model."
 )
 @click.option("--checkpoint", metavar="DIR", type=click.Path(), help="Folder to keep the run in, so that it can go on.")
@@ -77,6 +85,8 @@ def fit(
     data: str,
     output: str,
     method: str,
+    calibration: Method | None,
+    base_rate: float | None,
     random_state: int | None,
     checkpoint: str | None,
     resume: bool,
@@ -90,7 +100,10 @@ def fit(
     convert`. Ctrl-C ends the sampling, and writes the model that was learned so far.
     """
     reading = pop_data_options(given)
+    if calibration is not None and method == "active" and given["validation"] is None:
+        given["validation"] = CALIBRATION_SHARE
     options = _checked(method, given, checkpoint, resume)
+    _check_calibration(calibration, base_rate, options)
     from pairsift.data.replacing import check_writable
     from pairsift.data.training import open_training_data
 
@@ -101,16 +114,18 @@ def fit(
         click.echo(f"{data} has query ids; they are not used: pairs are formed across queries.", err=True)
     read = time.perf_counter()
     settings = {"method": method, **options, "random_state": random_state, "scale": scale}
+    if calibration is not None:
+        settings["calibration"] = calibration
 
     def write(fitted: Fitted) -> dict[str, Any]:
         facts = _facts(rows.problem, fitted, read - started, time.perf_counter() - read)
-        _write(output, rows, fitted, settings, facts)
+        _write(output, rows, fitted, settings, facts, calibration, base_rate)
         return facts
 
     if method == "active":
         fitted, facts = _train(rows.problem, options, settings, checkpoint, resume, write)
     else:
-        fitted = FITS[method](rows.problem, options, _generator(random_state))
+        fitted = _fit_other(method, rows.problem, options, random_state, hold=calibration is not None)
         facts = write(fitted)
     if not fitted.converged:
         click.echo(
@@ -132,6 +147,35 @@ def _checked(method: str, given: dict[str, Any], checkpoint: str | None, resume:
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     return options
+
+
+def _check_calibration(calibration: str | None, base_rate: float | None, options: dict[str, Any]) -> None:
+    from pairsift.probabilities import check_base_rate
+
+    if base_rate is not None and calibration is None:
+        raise click.UsageError("--base-rate is for probabilities; give --calibration logistic or isotonic too.")
+    if calibration is not None and options.get("validation") == 0:
+        raise click.UsageError("--calibration needs held-out rows; --validation must be above 0.")
+    if base_rate is not None:
+        try:
+            check_base_rate(base_rate)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+
+
+def _fit_other(
+    method: str, problem: Problem, options: dict[str, Any], random_state: int | None, *, hold: bool
+) -> Fitted:
+    """Train by a method without rounds, on all rows or, if probabilities are wanted, without a held-out part."""
+    from dataclasses import replace
+
+    rng = _generator(random_state)
+    if not hold:
+        return FITS[method](problem, options, rng)
+    from pairsift.data.holdout import hold_out
+
+    training, held_out = hold_out(problem, CALIBRATION_SHARE, rng)
+    return replace(FITS[method](training, options, rng), held_out=held_out)
 
 
 def _generator(random_state: int | None) -> Any:
@@ -183,12 +227,28 @@ def _facts(problem: Problem, fitted: Fitted, reading: float, fitting: float) -> 
     }
 
 
-def _write(output: str, rows: TrainingData, fitted: Fitted, settings: dict[str, Any], facts: dict[str, Any]) -> None:
+def _write(
+    output: str,
+    rows: TrainingData,
+    fitted: Fitted,
+    settings: dict[str, Any],
+    facts: dict[str, Any],
+    calibration: Method | None,
+    base_rate: float | None,
+) -> None:
     from pairsift import __version__
     from pairsift.model import save_model, trained_model
 
     details = {"settings": settings, "training": {**facts, **fitted.record}, "pairsift_version": __version__}
-    save_model(trained_model(rows, fitted.w, 0.0 - fitted.theta, details), output)
+    model = trained_model(rows, fitted.w, 0.0 - fitted.theta, details)
+    if calibration is not None:
+        from pairsift.calibration import calibrate_problem, positive_share
+
+        assert fitted.held_out is not None
+        # The held-out part has at most so many rows of each class; the data say how frequent positives are.
+        rate = positive_share(rows.problem) if base_rate is None else base_rate
+        model = calibrate_problem(model, fitted.held_out, fitted.w, 0.0 - fitted.theta, calibration, rate)
+    save_model(model, output)
 
 
 def _sentence(output: str, facts: dict[str, Any]) -> str:

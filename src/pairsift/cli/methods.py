@@ -53,6 +53,8 @@ class Fitted:
     facts: dict[str, Any]
     record: dict[str, Any]
     """What only the model file keeps: it is too long to be printed."""
+    held_out: Problem | None = None
+    """Rows that were not learned from."""
 
 
 def options_of(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,7 +109,8 @@ def fit_active(
         checkpoint=checkpoint,
     )
     found = trained.state.solution
-    return Fitted(found.w, trained.theta, found.converged, _active_facts(trained), _record(trained))
+    facts, record = _active_facts(trained), _record(trained)
+    return Fitted(found.w, trained.theta, found.converged, facts, record, trained.held_out)
 
 
 def fit_exact(problem: Problem, options: Mapping[str, Any], rng: np.random.Generator) -> Fitted:

@@ -188,7 +188,6 @@ def test_suspects_of_a_file_have_their_original_numbers(folder, capsys):
 def test_most_of_the_first_hundred_are_flipped_ones(name, monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parents[1] / "tools")
     from measure_suspects import measure
-
     from pairsift.data.datasets import part_path
 
     if part_path(name) is None:

@@ -66,9 +66,9 @@ def score(
         "probability" if probability else "score",
     ]
     with open_output(output) as file:
-        if len(names) > 1:
-            file.write(_csv([names]))
-        for part in scored:
+        for place, part in enumerate(scored):  # the header comes with the first rows: a fault before them prints none
+            if place == 0 and len(names) > 1:
+                file.write(_csv([names]))
             values = value(part.scores).tolist()
             if len(names) == 1:
                 file.write("".join(f"{number!r}\n" for number in values).encode())

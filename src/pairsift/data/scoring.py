@@ -116,7 +116,7 @@ def open_scoring_blocks(
     kind = data_format(path, given)
     is_table = kind in ("csv", "tsv", "parquet") or (kind == "arrow" and not is_row_store(path))
     if not is_table and (options.ids or options.weight):
-        raise ValueError(f"{path}: only tables have columns for ids and weights.")
+        raise ValueError(f"{path}: only tables have columns for ids and weights (--ids, --weight).")
     if model.encoding is not None and kind == "svmlight":
         raise ValueError(
             f"{path}: the model was trained on a table, whose columns have names; svmlight text has none. "

@@ -2,6 +2,7 @@
 #include "bindings.hpp"
 
 NB_MODULE(_core, m) {
+    pairsift::bind_build(m);
     pairsift::bind_file_reads(m);
     pairsift::bind_rows(m);
     pairsift::bind_all_pairs(m);

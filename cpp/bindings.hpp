@@ -36,6 +36,7 @@ inline void require_rows(const In<std::int64_t>& rows, std::int64_t n_rows) {
 }
 
 // One function a binding file; cpp/bindings.cpp calls them all.
+void bind_build(nb::module_& m);
 void bind_file_reads(nb::module_& m);
 void bind_rows(nb::module_& m);
 void bind_all_pairs(nb::module_& m);

@@ -24,7 +24,7 @@ LAYERS = [
     {"checkpoint"},
     {"training_run"},
     {"model"},
-    {"certificate", "export", "inspection"},
+    {"certificate", "export", "inspection", "self_check"},
     {"estimators"},
     {"experiments"},
     {"report"},

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 from pairsift import __version__
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _SUMMARIES = {
     "demo": "Show what pairsift does, on data that is there by itself.",
@@ -24,6 +28,7 @@ _SUMMARIES = {
     "reproduce": "Run the paper's experiments, and go on where a run stopped.",
     "report": "Make a page of what pairsift reproduce measured, beside the paper's values.",
     "bench": "Measure methods beside peers: training time, memory and AUC.",
+    "doctor": "Say what is installed, whether the kernels work, and which data are here.",
 }
 
 
@@ -37,6 +42,13 @@ class _Commands(click.Group):
         command = getattr(import_module(f"pairsift.cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete from the summaries: click's own way would import every command for its help."""
+        from click.shell_completion import CompletionItem
+
+        names = [CompletionItem(name, help=text) for name, text in _SUMMARIES.items() if name.startswith(incomplete)]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -15,7 +15,7 @@ JSON: Decorator = click.option("--json", "as_json", is_flag=True, help="Print on
 def output_option(text: str, *, required: bool = False) -> Decorator:
     """Return the option ``-o FILE``."""
     need: dict[str, Any] = {"required": True} if required else {"default": "-"}
-    return click.option("-o", "--output", metavar="FILE", help=text, **need)
+    return click.option("-o", "--output", metavar="FILE", type=click.Path(), help=text, **need)
 
 
 def _check_picture_name(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

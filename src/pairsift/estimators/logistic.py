@@ -9,9 +9,10 @@ are tried too. The best few settings are tried on two more held-out fifths, and 
 the best to within `ALIKE` the simplest is taken: the first candidate, the strongest penalty. Then all rows are fitted.
 That is the care that our own C gets: a baseline with a poor strength would make any rival look good.
 
-Candidates: dense rows are standardised; sparse rows are tried as they are, and divided by their columns' deviations;
-rows of unit length are tried where the rival uses them. The choice is made on at most `CHOICE_ROWS` rows, drawn class
-by class and weighted back, because it is a choice of three numbers; the final fit has all rows.
+Candidates: dense rows are standardised; sparse rows are tried as they are and, unless they have more columns than rows,
+divided by their columns' deviations; rows of unit length are tried where the rival uses them. The choice is made on at
+most `CHOICE_ROWS` rows, drawn class by class and weighted back, because it is a choice of three numbers; the final fit
+has all rows.
 """
 
 from __future__ import annotations
@@ -180,6 +181,8 @@ def _fit(model: LogisticRegression, C: float, X: Any, sample: _Sample) -> bool:
 
 def _scalings(rows: MemoryRows, unit: bool) -> list[ScalingKind]:
     kinds: list[ScalingKind] = ["standard"] if isinstance(rows, DenseRows) else ["none", "standard"]
+    if rows.n_features > rows.n_rows and len(kinds) > 1:
+        kinds = ["none"]  # text: to divide by the deviation of a word that occurs a few times would make it the loudest
     return [*kinds, "unit"] if unit else kinds
 
 

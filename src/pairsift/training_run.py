@@ -72,13 +72,12 @@ class Trained:
     held_out: Problem | None = None
 
 
-def check_run(*, validation: float | None, early_stopping: bool) -> None:
+def check_run(*, validation: float, early_stopping: bool) -> None:
     """Raise `ValueError` for parameters of a run that cannot be used."""
     check_flag("early_stopping", early_stopping)
-    if validation is not None:
-        check_share("validation", validation)
-        if validation == 1:
-            raise ValueError("validation must be below 1; nothing would be left to learn from.")
+    check_share("validation", validation)
+    if validation == 1:
+        raise ValueError("validation must be below 1; nothing would be left to learn from.")
     if early_stopping and not validation:
         raise ValueError("early_stopping needs a validation part; give validation=0.1, for example.")
 
@@ -154,7 +153,7 @@ def train_active(
     budget: Budget,
     rng: np.random.Generator,
     *,
-    validation: float | None = None,
+    validation: float = 0.0,
     early_stopping: bool = False,
     consumers: Sequence[Consumer] = (),
     checkpoint: Checkpoint | None = None,
@@ -168,7 +167,7 @@ def train_active(
     budget : Budget
         ``settings.budget`` is its number of pairs.
     rng : numpy.random.Generator
-    validation : float, optional
+    validation : float
         Share of each class to hold out, at most `pairsift.data.holdout.VALIDATION_ROWS` of each.
     early_stopping : bool
         See `pairsift.validation`.
@@ -207,7 +206,7 @@ class _ActiveRun:
         self._watch: Validation | None = None
         self._held_out: Problem | None = None
 
-    def prepare(self, validation: float | None, early_stopping: bool) -> None:
+    def prepare(self, validation: float, early_stopping: bool) -> None:
         """Hold out a validation part, and go back to where a checkpoint was made."""
         first_random_state = self._rng.bit_generator.state
         if validation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from pairsift.active import State, check_settings, make_settings
 from pairsift.budget import parse_budget
 from pairsift.data.problem import Problem
 from pairsift.estimators.base import LinearRanker, make_generator, warn_unconverged
+from pairsift.estimators.callbacks import CallbackSupportMixin, RoundCallbacks, with_callbacks
 from pairsift.sampling import Sampler
 from pairsift.training_run import Trained, check_run, train_active
 
@@ -28,7 +29,7 @@ _SETTINGS = (
 )
 
 
-class ActiveRankSVM(LinearRanker):
+class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
     """Linear bipartite ranking (AUC) by active sampling of pairs and points.
 
     Trains a linear SVM on `budget` pairs of a positive and a negative row, out of the N+ * N- there are, drawn in
@@ -68,9 +69,9 @@ class ActiveRankSVM(LinearRanker):
         The same seed gives the same bits.
     verbose : int, default=0
         1 logs each tenth round to the logger "pairsift" at level INFO, 2 each round.
-    validation : float in [0, 1) or None, default=None
+    validation : float in [0, 1), default=0.0
         Share of each class (20,000 rows of it at most) to hold out from training and to look at from time to time; see
-        `validation_curve_`.
+        `validation_curve_`. 0 holds out nothing.
     early_stopping : bool, default=False
         End when doubling the terms has shown no gain on the validation part: the 95 % interval of the gain (DeLong's
         paired test) reached zero at three checks in a row. The terms of the check with the highest AUC are kept, and
@@ -99,8 +100,8 @@ class ActiveRankSVM(LinearRanker):
         Relative duality gap that was reached.
     stop_reason_ : str
         Why the sampling ended: "budget reached" (of pairs), "budget of seconds reached", "budget of bytes reached",
-        "all terms used", "no unchosen term has a probability above zero", "no more gain on the validation part", or
-        "interrupted".
+        "all terms used", "no unchosen term has a probability above zero", "no more gain on the validation part",
+        "interrupted", or "stopped by a callback".
     validation_curve_ : list of Check
         ``(pairs, auc, low, high)`` on the validation part as training went on, with the 95 % interval; empty without
         one.
@@ -109,6 +110,9 @@ class ActiveRankSVM(LinearRanker):
     -----
     Ctrl-C after the first round ends the sampling and not the program: the model of the terms chosen so far (those of
     the best check, with a validation part) is solved and kept. A second one is raised.
+
+    With scikit-learn 1.9 or newer, `set_callbacks` takes its callbacks (progress bar, scoring monitor); a task is a
+    round.
 
     See Also
     --------
@@ -140,7 +144,7 @@ class ActiveRankSVM(LinearRanker):
         max_iter: int = 1000,
         random_state: Any = None,
         verbose: int = 0,
-        validation: float | None = None,
+        validation: float = 0.0,
         early_stopping: bool = False,
     ) -> None:
         self.C = C
@@ -156,6 +160,32 @@ class ActiveRankSVM(LinearRanker):
         self.verbose = verbose
         self.validation = validation
         self.early_stopping = early_stopping
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn to put rows of the larger label ahead.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, pandas, polars or Arrow table of shape (n_rows, n_features), or a `RowStore`
+            Float32 and float64 are used as they are, without a copy. A store brings its own labels.
+        y : array of shape (n_rows,)
+            Two labels; the larger one is positive.
+        sample_weight : array of shape (n_rows,), optional
+            How many times each row counts; a weight of 2 is the row twice, rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        self._callbacks = RoundCallbacks(self, X, y, sample_weight)
+        try:
+            super().fit(X, y, sample_weight)
+            self._callbacks.end()
+        finally:
+            del self._callbacks  # it holds the data
+        return self
 
     def _check_parameters(self) -> None:
         check_settings(**self._settings())
@@ -176,10 +206,11 @@ class ActiveRankSVM(LinearRanker):
         )
         self._keep(trained)
 
-    def _report(self, state: State) -> None:
+    def _report(self, state: State) -> str | None:
         done = state.history[-1]
         if self.verbose > 1 or (self.verbose == 1 and (done.round % 10 == 0 or state.stop_reason)):
             _log.info("round %d: %d terms, %.0f rejected, objective %.6g", *done[:3], done.objective)
+        return self._callbacks(state)
 
     def _keep(self, trained: Trained) -> None:
         state = trained.state

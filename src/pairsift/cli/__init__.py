@@ -23,6 +23,7 @@ _SUMMARIES = {
     "evaluate": "Say how good a model's ranking of labelled rows is.",
     "compare": "Say whether one ranking is better than another, on the same rows.",
     "inspect": "Show what is in a model, and which rows contradict it.",
+    "export": "Write a model as ONNX, JSON, SQL or Python.",
     "convert": "Convert a file of labelled rows to a row store.",
     "datasets": "List, fetch and verify the paper's data sets.",
     "reproduce": "Run the paper's experiments, and go on where a run stopped.",

@@ -59,6 +59,7 @@ def folder(tmp_path_factory):
 def test_every_method_learns_the_model_of_its_estimator(folder, tmp_path, options, model):
     done = run("fit", folder / "train.svm", "-o", tmp_path / "m", "--random-state", "5", *options)
     assert done.returncode == 0, done.stderr
+    assert "trained on" in done.stdout
     loaded = load_model(tmp_path / "m")
     model.set_params(random_state=5).fit(*read_svmlight(folder / "train.svm"))
     np.testing.assert_array_equal(loaded.coef_, model.coef_)

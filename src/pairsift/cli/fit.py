@@ -133,7 +133,7 @@ def fit(
             "or raise --max-iter.",
             err=True,
         )
-    click.echo(json.dumps({"model": output, **facts}) if as_json else _sentence(output, facts))
+    click.echo(json.dumps({"model": output, **facts}) if as_json else _sentence(output, method, facts))
 
 
 def _checked(method: str, given: dict[str, Any], checkpoint: str | None, resume: bool) -> dict[str, Any]:
@@ -251,10 +251,13 @@ def _write(
     save_model(model, output)
 
 
-def _sentence(output: str, facts: dict[str, Any]) -> str:
-    used = facts.get("pairs_used", facts["pairs"])
-    learned = "steps on pairs and points" if "steps" in facts else f"{used:,} of {facts['pairs']:,} pairs"
-    learned = f"{facts['steps']:,} {learned}" if "steps" in facts else learned
+def _sentence(output: str, method: str, facts: dict[str, Any]) -> str:
+    learned = {
+        "active": f"{facts.get('pairs_used', 0):,} of {facts['pairs']:,} pairs",
+        "exact": f"all {facts['pairs']:,} pairs",
+        "pointwise": f"{facts['rows']:,} rows",
+        "combined": f"{facts.get('steps', 0):,} random pairs and rows",
+    }[method]
     gap = f"; relative gap {facts['relative_gap']:.1e}" if "relative_gap" in facts else ""
     watched = ""
     if "validation" in facts:

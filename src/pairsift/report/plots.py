@@ -63,6 +63,8 @@ _STYLE: dict[str, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": "#404040",
+    "figure.constrained_layout.w_pad": 0.1,
+    "figure.constrained_layout.h_pad": 0.08,
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
     "savefig.dpi": 150,

@@ -12,7 +12,7 @@ from pairsift.report.plots import BLUE, GREY, ORANGE, label_axes, picture
 from pairsift.stats.curves import Confusion, CutCounts
 
 CHANCE = (0, (4, 3))
-STEPS = 1000  # of an axis: finer than any screen, so that the picture of a billion rows is as small as that of a few
+STEPS = 500  # of an axis: about what a screen shows, so that the picture of a billion rows is as small as that of a few
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,9 @@ def test_a_failed_fit_leaves_the_old_model(folder, tmp_path):
     assert old.read_bytes() == b"old"
 
 
-@pytest.mark.parametrize("command", [[], ["fit"], ["score"], ["demo"], ["convert"], ["datasets"], ["bench"]])
+@pytest.mark.parametrize(
+    "command", [[], ["fit"], ["score"], ["demo"], ["convert"], ["datasets"], ["bench"], ["inspect"], ["export"]]
+)
 def test_help_is_shown_without_scikit_learn(command):
     code = (
         "import sys; from pairsift.cli import pairsift\n"

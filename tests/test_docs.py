@@ -43,10 +43,11 @@ def test_python_in_the_docs_runs(page, tmp_path):
         assert done.returncode == 0, done.stderr
 
 
-def test_commands_of_the_readme_run_in_their_order(folder):
+@pytest.mark.parametrize("name", ["README.md", "models.md"])
+def test_commands_of_the_readme_run_in_their_order(name, folder):
     ran = 0
     for page, line in commands():
-        if page == "README.md" and line.startswith("pairsift "):
+        if page == name and line.startswith("pairsift "):
             script = "import sys; from pairsift.cli import main; sys.argv[0] = 'pairsift'; main()"
             done = subprocess.run(
                 [sys.executable, "-c", script, *line.split()[1:]],

@@ -106,6 +106,15 @@ def test_an_estimator_keeps_its_rounds_in_the_file(tmp_path):
     np.testing.assert_allclose([record.acceptance for record in rounds], accepted / (accepted + rejected))
 
 
+def test_a_file_may_hold_anything(tmp_path, capsys):
+    odd = {"settings": {"a\x1b": [1, {}]}, "training": {"pairs_used": "many", "history": 3, "stop_reason": None}}
+    names = np.array(["\x1b[31mred", "a\nb"], dtype=object)
+    save_model(LinearModel(np.ones((1, 2)), np.zeros(1), np.array([0, 1]), names, odd), tmp_path / "m")
+    text = inspect(capsys, tmp_path / "m")
+    assert "\x1b" not in text
+    assert "\\x1b[31mred" in text
+
+
 @pytest.mark.parametrize(
     "history",
     [

@@ -167,7 +167,7 @@ def _logistic(
     # A row with the target t is a positive of weight t and a negative of weight 1 - t.
     places = np.tile((scores - centre) / spread, 2)[:, np.newaxis]
     sides = np.repeat([1, 0], len(scores))
-    fitted = LogisticRegression(C=_WEAK, tol=1e-8, max_iter=1000)
+    fitted = LogisticRegression(C=_WEAK, solver="newton-cholesky", tol=1e-8, max_iter=1000)
     fitted.fit(places, sides, sample_weight=np.concatenate([weights * target, weights * (1 - target)]))
     slope = float(fitted.coef_[0, 0]) / spread
     return Logistic(slope, float(fitted.intercept_[0]) - slope * centre) if slope > 0 else flat

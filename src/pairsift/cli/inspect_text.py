@@ -35,16 +35,18 @@ def training_lines(details: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the file tells of the training; only what is there."""
     settings, training = details.get("settings"), details.get("training")
     maker = " by pairsift " + str(details["pairsift_version"]) if "pairsift_version" in details else ""
-    if isinstance(training, Mapping) and "pairs_used" in training:
+    if isinstance(training, Mapping) and isinstance(training.get("pairs_used"), int):
         of = f" of {training['pairs']:,}" if isinstance(training.get("pairs"), int) else ""
         line = f"Trained{maker} on {training['pairs_used']:,}{of} pairs"
         if isinstance(training.get("rows"), int) and isinstance(training.get("positives"), int):
             line += f" ({training['positives']:,} positive and {training['rows'] - training['positives']:,} other rows)"
-        yield line + (f"; ended by: {training['stop_reason']}." if training.get("stop_reason") else ".")
+        yield line + (
+            f"; ended by: {_printable(str(training['stop_reason']))}." if training.get("stop_reason") else "."
+        )
     elif maker:
         yield f"Written{maker}."
     if isinstance(settings, Mapping) and settings:
-        yield "Settings: " + ", ".join(f"{name}={value}" for name, value in settings.items()) + "."
+        yield "Settings: " + ", ".join(f"{_printable(str(n))}={_printable(str(v))}" for n, v in settings.items()) + "."
 
 
 def rounds_line(rounds: list[RoundAcceptance]) -> Iterator[str]:
@@ -110,6 +112,11 @@ def suspect_lines(data: str, suspects: list[Suspect], classes: AnyArray) -> Iter
         )
 
 
+def _printable(text: str) -> str:
+    """Return text without what a terminal takes for a command: a file may hold anything."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in " ".join(text.split()))
+
+
 def _short(name: str) -> str:
-    name = " ".join(name.split())
+    name = _printable(name)
     return name if len(name) <= _WIDEST_NAME else name[: _WIDEST_NAME - 1] + "…"

@@ -8,7 +8,7 @@ from pairsift.active import ALL_TERMS_USED, BUDGET_REACHED, NO_TERM_LEFT
 from pairsift.budget import Budget, parse_budget
 from pairsift.data.counted_rows import CountedRows, row_bytes
 from pairsift.data.rows import as_rows
-from pairsift.sampling import SAMPLERS
+from pairsift.sampling import SAMPLERS, Draw
 from pairsift.training_run import BYTES_USED, INTERRUPTED, SECONDS_USED, Limit, follow
 
 CHOSEN = ["i", "j", "round", "probability"]
@@ -99,6 +99,25 @@ def test_no_term_left_is_what_a_budget_of_so_many_gives():
     timed = ActiveRankSVM(C=10.0, budget="60s", batch_size=500, random_state=0).fit(X, y)
     assert timed.stop_reason_ == NO_TERM_LEFT
     counted = ActiveRankSVM(C=10.0, budget=timed.n_pairs_, batch_size=500, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(timed.pairs_[CHOSEN], counted.pairs_[CHOSEN])
+
+
+class Scarce:
+    """Draws among few terms, and otherwise when it is asked for more."""
+
+    def draw(self, unchosen, count, rng):
+        i, j = np.divmod(np.arange(9100), 91)
+        free = np.flatnonzero(~unchosen.is_chosen(i, j))
+        rng.random(count)
+        drawn = rng.permutation(free)[:count]
+        return Draw(i[drawn], j[drawn], np.ones(len(drawn)), 0.0)
+
+
+def test_a_draw_that_comes_short_is_made_again_as_a_budget_would(data):
+    timed = ActiveRankSVM(sampling=Scarce(), budget="60s", batch_size=2000, random_state=0).fit(*data)
+    assert timed.stop_reason_ == NO_TERM_LEFT
+    assert 9100 <= timed.n_pairs_ <= 9100 + 2000
+    counted = ActiveRankSVM(sampling=Scarce(), budget=timed.n_pairs_, batch_size=2000, random_state=0).fit(*data)
     np.testing.assert_array_equal(timed.pairs_[CHOSEN], counted.pairs_[CHOSEN])
 
 

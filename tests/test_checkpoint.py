@@ -104,6 +104,29 @@ def test_checks_and_bytes_are_resumed_too(problem, tmp_path, options, watched):
         same(train(problem, folder, resume=True, run=watched, **options), whole)
 
 
+class Steps:
+    """Notes what the last rounds took of the limit, after each round."""
+
+    def __init__(self):
+        self.after = {}
+
+    def begin(self, watch, limit):
+        self.limit = limit
+
+    def __call__(self, state):
+        self.after[len(state.history)] = list(self.limit.steps)
+
+
+def test_a_limit_remembers_the_last_rounds(problem, tmp_path):
+    whole, resumed = Steps(), Steps()
+    train(problem, budget="400KB", consumers=[whole])
+    with pytest.raises(Killed):
+        train(problem, tmp_path, budget="400KB", consumers=[killer(4)])
+    train(problem, tmp_path, resume=True, budget="400KB", consumers=[resumed])
+    assert list(resumed.after) == list(whole.after)[3:]
+    assert all(steps == whole.after[at] for at, steps in resumed.after.items())
+
+
 def test_a_run_without_a_seed_goes_on_with_its_own(problem, tmp_path):
     with pytest.raises(Killed):
         train(problem, tmp_path / "a", consumers=[killer(5)], seed=7, run={"validation": 0.2})

@@ -124,8 +124,8 @@ def test_the_curve_is_that_of_the_held_out_rows():
 
 
 def test_early_stopping_keeps_to_its_rule():
-    X, y = make_ranking(3000, 6, random_state=1)
-    options = {"batch_size": 20, "random_state": 2, "validation": 0.3}
+    X, y = make_ranking(12000, 40, random_state=1)  # slow enough to learn that doubling the pairs shows a gain
+    options = {"batch_size": 20, "random_state": 2, "validation": 0.5}
     model = ActiveRankSVM(budget=8000, early_stopping=True, **options).fit(X, y)
     curve = model.validation_curve_
     assert model.stop_reason_ == NO_MORE_GAIN
@@ -138,10 +138,10 @@ def test_early_stopping_keeps_to_its_rule():
     from pairsift.active import active_sampling, make_settings
 
     rng = make_generator(2)
-    training, held = hold_out(make_problem(as_rows(X), y == 1), 0.3, rng)
+    training, held = hold_out(make_problem(as_rows(X), y == 1), 0.5, rng)
     settings = {name: getattr(model, name) for name in ("C", "gamma", "sampling", "bias_correction", "threshold")}
     settings |= {"budget": 8000, "batch_size": 20, "tol": 1e-3, "max_iter": 1000}
-    scores, without = {}, 0
+    scores, without, gains = {}, 0, 0
     rows = np.concatenate([held.positives, held.negatives])
     for state in active_sampling(training, make_settings(training, **settings), rng):
         n = state.history[-1].pairs
@@ -150,10 +150,12 @@ def test_early_stopping_keeps_to_its_rule():
         scores[n] = X[rows] @ state.solution.w
         half = [k for k in scores if 2 * k <= n]
         if half:
-            without = without + 1 if compare_auc(y[rows], scores[n], scores[max(half)]).low <= 0 else 0
+            gained = compare_auc(y[rows], scores[n], scores[max(half)]).low > 0
+            without, gains = (0, gains + 1) if gained else (without + 1, gains)
         assert (without >= PATIENCE) == (n == pairs[-1])
         if n == pairs[-1]:
             break
+    assert gains >= 3, "the data do not tell the rule from others"
 
 
 def test_validation_wants_no_store_twice():

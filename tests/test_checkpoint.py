@@ -157,6 +157,20 @@ def test_an_interrupted_run_goes_on(problem, tmp_path):
     same(train(problem, tmp_path, resume=True), train(problem))
 
 
+def test_an_interrupted_run_keeps_the_best_check(problem):
+    """Without early stopping too: what was drawn after it is dropped, and the rest solved."""
+    kept = set()
+    for at in range(6, 31, 6):
+        stop = [lambda s, at=at: INTERRUPTED if len(s.history) == at else None]
+        ended = train(problem, consumers=stop, budget=3000, run={"validation": 0.2})
+        best = max(ended.curve, key=lambda check: check.auc)
+        assert len(ended.state.pool) == ended.state.history[-1].pairs == ended.validated.pairs
+        assert len(ended.state.pool) == min(best.pairs, 50 * at)
+        assert ended.state.solution.relative_gap <= 1e-3
+        kept.add(len(ended.state.pool) == 50 * at)
+    assert False in kept, "the best check was always the last one"
+
+
 def test_what_does_not_fit_is_refused(problem, tmp_path):
     with pytest.raises(Killed):
         train(problem, tmp_path, consumers=[killer(5)])

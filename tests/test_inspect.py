@@ -8,8 +8,9 @@ import pytest
 
 from pairsift import ActiveRankSVM, LinearModel, calibrate, load_model, make_ranking, save_model
 from pairsift.cli import pairsift as command
-from pairsift.inspection import acceptance_by_round, contributions, find_suspects, mean_pair_losses
+from pairsift.inspection import Contribution, acceptance_by_round, contributions, find_suspects, mean_pair_losses
 from pairsift.pair_features import PairFeatures
+from pairsift.report.inspection import draw_inspection
 from test_cli import one_line, run, write_svmlight
 
 
@@ -223,6 +224,17 @@ def test_the_picture(folder, capsys, ending):
         for part in ("Acceptance by round", "Mean contribution", "x4", "Pairs so far"):
             assert part in content.decode()
     assert len(content) > 1000
+
+
+def test_odd_names_in_a_picture(tmp_path):
+    pytest.importorskip("matplotlib")
+    from xml.etree import ElementTree
+
+    names = ["$" * 40, "\x1b[31m", "a<b>&", r"$\frac{$", "x" * 100]
+    draw_inspection(tmp_path / "i.svg", [Contribution(name, 1.0, -1.0, 0.5, 1.0) for name in names], [], 9)
+    text = "".join(ElementTree.parse(tmp_path / "i.svg").getroot().itertext())
+    assert "?[31m" in text
+    assert "a<b>&" in text
 
 
 @pytest.mark.parametrize(

@@ -68,5 +68,6 @@ def _rounds(axes: Any, rounds: Sequence[RoundAcceptance]) -> None:
 
 
 def _short(name: str) -> str:
-    name = " ".join(name.split()).replace("$", r"\$")
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+    name = "".join(letter if letter.isprintable() else "?" for letter in " ".join(name.split()))
+    name = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+    return name.replace("$", r"\$")  # no formula

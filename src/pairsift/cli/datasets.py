@@ -5,24 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pairsift.data.datasets import (
-    DATASETS,
-    Dataset,
-    DatasetError,
-    Verification,
-    fetch,
-    find_dataset,
-    part_path,
-    verify,
-)
-from pairsift.data.datasets.verify import COUNTS, Check
+if TYPE_CHECKING:
+    from pairsift.data.datasets import Dataset, Verification
+    from pairsift.data.datasets.verify import Check
 
 
 def _find(ctx: click.Context, param: click.Parameter, value: str) -> Dataset:
+    from pairsift.data.datasets import DatasetError, find_dataset
+
     try:
         return find_dataset(value)
     except DatasetError as error:
@@ -42,6 +36,8 @@ def datasets() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print for machines.")
 def list_command(as_json: bool) -> None:
     """Show the paper's data sets, and which of them are here."""
+    from pairsift.data.datasets import DATASETS
+
     records = [_describe(dataset) for dataset in DATASETS.values()]
     if as_json:
         click.echo(json.dumps(records, indent=1))
@@ -68,6 +64,8 @@ def list_command(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print for machines.")
 def fetch_command(dataset: Dataset, folder: Path | None, raw: Path | None, force: bool, as_json: bool) -> None:
     """Download a data set, prepare it and compare it with the paper's table. A download that was cut off goes on."""
+    from pairsift.data.datasets import fetch
+
     try:
         result = fetch(dataset, folder=folder, raw=raw, force=force, progress=_Bar() if sys.stderr.isatty() else None)
     except (ValueError, OSError) as error:
@@ -80,6 +78,8 @@ def fetch_command(dataset: Dataset, folder: Path | None, raw: Path | None, force
 @click.option("--json", "as_json", is_flag=True, help="Print for machines.")
 def verify_command(chosen: list[Dataset], as_json: bool) -> None:
     """Compare data sets that are here with the paper's table; by default all of them."""
+    from pairsift.data.datasets import DATASETS, verify
+
     try:
         results = [verify(dataset.name) for dataset in chosen or DATASETS.values()]
     except (ValueError, OSError) as error:
@@ -88,6 +88,8 @@ def verify_command(chosen: list[Dataset], as_json: bool) -> None:
 
 
 def _describe(dataset: Dataset) -> dict[str, Any]:
+    from pairsift.data.datasets import part_path
+
     path = part_path(dataset.name)
     return {
         "name": dataset.name,
@@ -125,6 +127,8 @@ def _one_line(result: Verification) -> str:
 
 
 def _note(check: Check) -> str:
+    from pairsift.data.datasets.verify import COUNTS
+
     source = "in the paper" if check.what in COUNTS else "expected"
     return f"{check.what} {check.here}, {source} {check.expected}" + (f" ({check.reason})" if check.reason else "")
 

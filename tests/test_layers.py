@@ -25,6 +25,7 @@ LAYERS = [
     {"training_run"},
     {"model"},
     {"certificate", "export", "inspection", "self_check"},
+    {"strength"},
     {"estimators"},
     {"experiments"},
     {"report"},

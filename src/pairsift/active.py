@@ -28,7 +28,7 @@ from pairsift._typing import FloatArray, IntArray
 from pairsift.budget import STRENGTH_PAIRS, parse_budget
 from pairsift.data.problem import Problem
 from pairsift.pairs import NONE, Pool
-from pairsift.parameters import check_count, check_flag, check_positive, check_share
+from pairsift.parameters import check_count, check_flag, check_positive, check_share, check_strength
 from pairsift.sampling import make_sampler
 from pairsift.sampling.protocol import Draw, Sampler
 from pairsift.sampling.unchosen import Unchosen
@@ -101,7 +101,7 @@ class State:
 
 def check_settings(
     *,
-    C: float,
+    C: float | str,
     gamma: float | str,
     sampling: str | Sampler,
     bias_correction: bool,
@@ -112,7 +112,7 @@ def check_settings(
     max_iter: int,
 ) -> None:
     """Raise `ValueError` for a parameter that cannot be used; nothing has to be read for that."""
-    check_positive("C", C)
+    check_strength("C", C)
     check_share("gamma", gamma, "uniform")
     check_flag("bias_correction", bias_correction)
     check_flag("threshold", threshold)

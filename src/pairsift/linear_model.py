@@ -216,6 +216,9 @@ def as_model(model: Any) -> LinearModel:
         details["settings"] = {key: _plain(value) for key, value in model.get_params(deep=False).items()}
     if hasattr(model, "history_"):
         details["training"] = _training_facts(model)
+    if getattr(model, "C_path_", None):
+        chosen = {"C": model.C_, "C_path": [list(tried) for tried in model.C_path_]}
+        details["training"] = {**details.get("training", {}), **chosen}
     intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64)).copy()
     return LinearModel(
         coef, intercept, np.asarray(model.classes_), None if names is None else np.asarray(names), details

@@ -7,11 +7,23 @@ from typing import Any
 
 import numpy as np
 
+AUTO = "auto"
+
 
 def check_positive(name: str, value: Any) -> None:
     """Require a finite number above zero."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
         raise ValueError(f"{name} must be a number above 0; got {value!r}.")
+
+
+def check_strength(name: str, value: Any) -> None:
+    """Require a finite number above zero, or the word "auto"."""
+    if isinstance(value, str) and value != AUTO:
+        raise ValueError(
+            f'{name} must be a number above 0, or "auto" to have it chosen on held-out rows; got {value!r}.'
+        )
+    if not isinstance(value, str):
+        check_positive(name, value)
 
 
 def check_count(name: str, value: Any, least: int = 1) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pairsift.cli.methods import DEFAULTS, FITS, check_options, fit_active, options_of
+from pairsift.cli.methods import DEFAULTS, FITS, check_options, choose_strength, fit_active, options_of
 from pairsift.cli.options import JSON, data_options, output_option, pop_data_options
 
 if TYPE_CHECKING:
@@ -42,7 +42,12 @@ def _budget(context: click.Context, parameter: click.Parameter, text: str | None
     show_default=True,
     help="Active sampling of pairs; exact RankSVM over all pairs; point-wise SVM; combined ranking and regression.",
 )
-@click.option("--C", "C", callback=_number_or_word, help="Weight of a chosen pair (0.1), or of the mean loss (800).")
+@click.option(
+    "--C",
+    "C",
+    callback=_number_or_word,
+    help='Weight of a chosen pair (0.1), or of the mean loss (800); "auto" chooses it.',
+)
 @click.option("--gamma", callback=_number_or_word, help='Pairs against points: in [0, 1], or "uniform".  [default: 1]')
 @click.option("--sampling", type=click.Choice(SAMPLINGS), help="Sampler.  [default: soft-correct]")
 @click.option("--bias-correction/--no-bias-correction", default=None, help="Weight pairs by 1 / p.  [default: yes]")
@@ -116,9 +121,10 @@ def fit(
     settings = {"method": method, **options, "random_state": random_state, "scale": scale}
     if calibration is not None:
         settings["calibration"] = calibration
+    options, strength = choose_strength(method, rows.problem, options, random_state)
 
     def write(fitted: Fitted) -> dict[str, Any]:
-        facts = _facts(rows.problem, fitted, read - started, time.perf_counter() - read)
+        facts = _facts(rows.problem, fitted, read - started, time.perf_counter() - read) | strength
         _write(output, rows, fitted, settings, facts, calibration, base_rate)
         return facts
 
@@ -259,10 +265,10 @@ def _sentence(output: str, method: str, facts: dict[str, Any]) -> str:
         "combined": f"{facts.get('steps', 0):,} random pairs and rows",
     }[method]
     gap = f"; relative gap {facts['relative_gap']:.1e}" if "relative_gap" in facts else ""
-    watched = ""
+    watched = f" C = {facts['C']:g}, chosen from {len(facts['C_path'])}." if facts.get("C_path") else ""
     if "validation" in facts:
         check = facts["validation"]
-        watched = f" AUC on the validation part {check['auc']:.4f} (95 %: {check['low']:.4f} to {check['high']:.4f})."
+        watched += f" AUC on the validation part {check['auc']:.4f} (95 %: {check['low']:.4f} to {check['high']:.4f})."
     return (
         f"{output}: trained on {learned} "
         f"({facts['positives']:,} positive and {facts['rows'] - facts['positives']:,} negative rows) "

@@ -69,20 +69,54 @@ def options_of(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
 def check_options(method: str, options: Mapping[str, Any]) -> None:
     """Raise `ValueError` for an option that cannot be used; nothing has to be read for that."""
     from pairsift.active import check_settings
-    from pairsift.parameters import check_count, check_positive, check_share
+    from pairsift.parameters import check_count, check_positive, check_share, check_strength
     from pairsift.training_run import check_run
 
     if method == "active":
         check_settings(**{name: value for name, value in options.items() if name not in _RUN})
         check_run(**{name: options[name] for name in _RUN})
         return
-    check_positive("C", options["C"])
+    check_strength("C", options["C"])
     if method == "combined":
         check_share("pair_probability", options["pair_probability"])
         check_count("n_steps", options["n_steps"])
     else:
         check_positive("tol", options["tol"])
         check_count("max_iter", options["max_iter"])
+
+
+def choose_strength(
+    method: str, problem: Problem, options: Mapping[str, Any], random_state: int | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options with a number as C, and what the choice saw: nothing unless C is "auto".
+
+    Without a seed the choice has one of its own, so that a training that is resumed has the strength it began with.
+    """
+    from pairsift.parameters import AUTO
+
+    if options["C"] != AUTO:
+        return dict(options), {}
+    import numpy as np
+
+    from pairsift import strength
+
+    rng = np.random.default_rng(0 if random_state is None else random_state)
+    if method == "active":
+        found = strength.choose_active(problem, {name: options[name] for name in options if name not in _RUN}, rng)
+    elif method == "exact":
+        found = strength.choose_exact(problem, options["loss"], rng)
+    elif method == "pointwise":
+        found = strength.choose_pointwise(problem, options["threshold"], rng)
+    else:
+        found = strength.choose_combined(
+            problem,
+            options["point_loss"],
+            options["threshold"],
+            options["pair_probability"],
+            options["n_steps"],
+            rng,
+        )
+    return {**options, "C": found.C}, found.facts()
 
 
 def fit_active(

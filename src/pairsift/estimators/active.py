@@ -12,7 +12,9 @@ from pairsift.budget import parse_budget
 from pairsift.data.problem import Problem
 from pairsift.estimators.base import LinearRanker, make_generator, warn_unconverged
 from pairsift.estimators.callbacks import CallbackSupportMixin, RoundCallbacks, with_callbacks
+from pairsift.parameters import AUTO
 from pairsift.sampling import Sampler
+from pairsift.strength import Strength, choose_active
 from pairsift.training_run import Trained, check_run, train_active
 
 _log = logging.getLogger("pairsift")
@@ -39,9 +41,11 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
 
     Parameters
     ----------
-    C : float, default=0.1
+    C : float or "auto", default=0.1
         Weight of a chosen term. The total weight is ``C * budget``, so that ``ActiveRankSVM(C=0.1, budget=8000)`` and
-        ``RankSVM(C=800)`` are estimates of one problem.
+        ``RankSVM(C=800)`` are estimates of one problem. "auto": chosen on held-out rows, in about
+        the time of one more fit: docs/strength.md. Where there are no more than 8000 pairs, or fewer than 25 rows of a
+        class, "auto" is the default.
     gamma : float in [0, 1] or "uniform", default=1.0
         Weight of pairs against points: 1 draws pairs only, 0 points only. "uniform" is N+N- / (N+N- + N+ + N-), the
         share of pairs among all terms.
@@ -85,6 +89,10 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
         training rows: all up to 100,000, beyond that 10,000 of each class.
     classes_ : array of shape (2,)
         The negative and the positive label.
+    C_ : float
+        The strength of the fit.
+    C_path_ : list of Tried
+        ``(C, auc, low, high)`` on the held-out rows for each strength that "auto" tried, with the 95 % interval.
     n_iter_ : int
         Passes of the last training.
     n_pairs_ : int
@@ -133,7 +141,7 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
 
     def __init__(
         self,
-        C: float = 0.1,
+        C: float | Literal["auto"] = 0.1,
         gamma: float | Literal["uniform"] = 1.0,
         sampling: str | Sampler = "soft-correct",
         bias_correction: bool = True,
@@ -195,11 +203,14 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
         return {name: getattr(self, name) for name in _SETTINGS}
 
     def _fit_problem(self, problem: Problem) -> None:
+        rng, options = make_generator(self.random_state), self._settings()
+        strength = choose_active(problem, options, rng) if self.C == AUTO else Strength(float(self.C))
+        self._set_strength(strength)
         trained = train_active(
             problem,
-            make_settings(problem, **self._settings()),
+            make_settings(problem, **{**options, "C": strength.C}),
             parse_budget(self.budget),
-            make_generator(self.random_state),
+            rng,
             validation=self.validation,
             early_stopping=bool(self.early_stopping),
             consumers=[self._report],

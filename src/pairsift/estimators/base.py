@@ -17,6 +17,7 @@ from pairsift.data.rows import as_rows
 from pairsift.data.store import RowStore
 from pairsift.model import score_rows
 from pairsift.stats import auc
+from pairsift.strength import Strength, Tried
 
 
 class LinearRanker(ClassifierMixin, BaseEstimator):
@@ -25,6 +26,8 @@ class LinearRanker(ClassifierMixin, BaseEstimator):
     coef_: FloatArray
     intercept_: FloatArray
     classes_: AnyArray
+    C_: float
+    C_path_: list[Tried]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn to put rows of the larger label ahead.
@@ -116,6 +119,10 @@ class LinearRanker(ClassifierMixin, BaseEstimator):
         """Set coefficients from w and the threshold theta."""
         self.coef_ = w[np.newaxis].copy()
         self.intercept_ = np.array([0.0 - theta])
+
+    def _set_strength(self, strength: Strength) -> None:
+        """Keep the strength of the fit, and what "auto" saw."""
+        self.C_, self.C_path_ = strength.C, list(strength.path)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

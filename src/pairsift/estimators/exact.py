@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pairsift.data.problem import Problem
 from pairsift.data.rows import MemoryRows
 from pairsift.estimators.base import LinearRanker, make_generator, warn_unconverged
-from pairsift.parameters import check_count, check_positive, check_word
+from pairsift.parameters import AUTO, check_count, check_positive, check_strength, check_word
 from pairsift.solvers.exact import fit_exact
+from pairsift.strength import Strength, choose_exact
 from pairsift.threshold import balanced_threshold
 
 
@@ -19,8 +20,10 @@ class RankSVM(LinearRanker):
 
     Parameters
     ----------
-    C : float, default=800.0
-        Weight of the mean loss. 800 is the paper's B C = 8000 * 0.1.
+    C : float or "auto", default=800.0
+        Weight of the mean loss. 800 is the paper's B C = 8000 * 0.1. "auto": chosen on
+        held-out rows, in the time of one or two more fits (docs/strength.md); the default where there are no more than
+        8000 pairs, or fewer than 25 rows of a class.
     loss : "hinge" or "squared_hinge", default="hinge"
     tol : float, default=1e-3
         Hinge: relative duality gap (primal - dual) / primal. Squared hinge: gradient norm relative to that at w = 0.
@@ -38,6 +41,10 @@ class RankSVM(LinearRanker):
         each class. Pairs do not see a threshold.
     classes_ : array of shape (2,)
         The negative and the positive label.
+    C_ : float
+        The strength of the fit.
+    C_path_ : list of Tried
+        ``(C, auc, low, high)`` on the held-out rows for each strength that "auto" tried, with the 95 % interval.
     gap_ : float
         What `tol` bounds, as it was reached.
     objective_ : float
@@ -57,7 +64,7 @@ class RankSVM(LinearRanker):
 
     def __init__(
         self,
-        C: float = 800.0,
+        C: float | Literal["auto"] = 800.0,
         loss: str = "hinge",
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -70,7 +77,7 @@ class RankSVM(LinearRanker):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        check_positive("C", self.C)
+        check_strength("C", self.C)
         check_word("loss", self.loss, "hinge", "squared_hinge")
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
@@ -79,11 +86,13 @@ class RankSVM(LinearRanker):
         if isinstance(problem.rows, MemoryRows):
             problem.rows.check_norms()
         rng = make_generator(self.random_state)
+        strength = choose_exact(problem, self.loss, rng) if self.C == AUTO else Strength(float(self.C))
         seed = int(rng.integers(2**63))
-        found = fit_exact(problem, float(self.C), self.loss, float(self.tol), int(self.max_iter), seed)
+        found = fit_exact(problem, strength.C, self.loss, float(self.tol), int(self.max_iter), seed)
         if not found.converged:
             measure = "duality gap" if self.loss == "hinge" else "gradient"
             warn_unconverged(f"a relative {measure} of {found.gap:.2g}", self.tol, found.n_iter, self.max_iter)
+        self._set_strength(strength)
         self._set_weights(found.w, balanced_threshold(problem, found.w, rng))
         self.gap_, self.objective_, self.lower_bound_ = found.gap, found.primal, found.dual
         self.n_iter_ = max(found.n_iter, 1)

@@ -111,21 +111,22 @@ def fit_exact(
     w = np.zeros(objective.n_features)
     if chosen is SQUARED_HINGE:
         if sampled:
-            w = _solve_squared(sample, precondition, w, max(tol, SAMPLE_TOL), max_iter).w
-        result = _solve_squared(objective, precondition, w, min(tol, SMALL_TOL) if small else tol, max_iter)
+            w = solve_squared(sample, precondition, w, max(tol, SAMPLE_TOL), max_iter).w
+        result = solve_squared(objective, precondition, w, min(tol, SMALL_TOL) if small else tol, max_iter)
         return replace(result, converged=result.gap <= tol)
     # Far from its solution the smoothed hinge is nearly linear and tells Newton's method little: the squared hinge
     # leads there.
-    w, width = _solve_squared(sample, precondition, w, SAMPLE_TOL, max_iter).w, FIRST_WIDTH
+    w, width = solve_squared(sample, precondition, w, SAMPLE_TOL, max_iter).w, FIRST_WIDTH
     if sampled:
         near, width = _solve_hinge(sample, precondition, w, width, tol, max_iter, SAMPLE_LOOSENESS)
         w = near.w
     return _solve_hinge(objective, precondition, w, width, tol, max_iter)[0]
 
 
-def _solve_squared(
+def solve_squared(
     objective: FullObjective, precondition: Preconditioners, w: FloatArray, tol: float, max_iter: int
 ) -> ExactResult:
+    """Minimise the squared hinge from w on until the gradient is `tol` times that at zero."""
     norm_at_zero = _norm(objective.gradient(objective.at_zero(SQUARED_HINGE)))
     rounding = 1e-14 * objective.C * precondition.typical_norm
     target = max(tol * norm_at_zero, rounding)
@@ -221,7 +222,11 @@ def _sample(problem: Problem, seed: int) -> Problem:
         return problem
     else:
         most = problem.n_points
-    random = np.random.default_rng(seed)
+    return draw_sample(problem, most, np.random.default_rng(seed))
+
+
+def draw_sample(problem: Problem, most: int, random: np.random.Generator) -> Problem:
+    """Return at most so many rows of each class, in memory, positives first."""
     positives, s = _draw(problem.positives, problem.positive_weights, most, random)
     negatives, t = _draw(problem.negatives, problem.negative_weights, most, random)
     rows = problem.rows.take(np.concatenate([positives, negatives]))

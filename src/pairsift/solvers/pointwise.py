@@ -19,6 +19,12 @@ from pairsift.solvers.terms import DualSolution, Terms
 
 def fit_pointwise(problem: Problem, C: float, *, threshold: bool, tol: float, max_iter: int, seed: int) -> DualSolution:
     """Solve the weighted SVM to a relative duality gap of `tol`; rows that are not in memory are read into it."""
+    terms = pointwise_terms(problem, C, threshold=threshold)
+    return solve_dual(terms, np.zeros(len(terms)), tol=tol, max_iter=max_iter, seed=seed)
+
+
+def pointwise_terms(problem: Problem, C: float, *, threshold: bool) -> Terms:
+    """Return every row as a term with its bound; rows that do not take part have the bound zero."""
     rows = problem.rows
     if not isinstance(rows, MemoryRows):
         rows = rows.take(np.arange(rows.n_rows))
@@ -33,8 +39,7 @@ def fit_pointwise(problem: Problem, C: float, *, threshold: bool, tol: float, ma
         signs[at] = sign
         upper[at] = C / 2 * _shares(weights, len(places))
     signs[upper == 0] = 1.0
-    terms = Terms(rows.kernel, upper, signs=signs, constants=-signs if threshold else None)
-    return solve_dual(terms, np.zeros(rows.n_rows), tol=tol, max_iter=max_iter, seed=seed)
+    return Terms(rows.kernel, upper, signs=signs, constants=-signs if threshold else None)
 
 
 def _shares(weights: FloatArray | None, n: int) -> FloatArray:

@@ -1,0 +1,140 @@
+"""The walk along the strengths: from the default up while that helps, else down while that helps.
+
+AUC as a function of C rises, is flat over decades, and on some data falls again; the cost of a fit rises with C. So
+the walk begins at the default and takes a step of a decade only where the held-out rows show a gain: one above
+`LEAST_GAIN`, and above half its standard error going up or the whole of it going down (a C too small costs more than
+one too large). Where AUC is flat, or the rows are too few to tell, the default stays, and large C, whose fits are the
+dearest, are not tried where they cannot win. A last half step back is taken where it costs less than `LEAST_GAIN`.
+
+Far below the useful strengths every pair has a loss, w is proportional to C, and all C give one order of the rows.
+There, no gain says nothing: the walk goes on up while |w| still grows nearly as C does. Far above them w has reached
+the widest margin that the rows allow and no longer changes: there the walk goes on down until it does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from pairsift._typing import FloatArray
+from pairsift.strength.judge import LEVEL_95, Verdict
+
+STEP = 10.0
+MOST_STEPS = 3
+MOST_IDLE_STEPS = 8
+LEAST_GAIN = 1e-4
+ERRORS_UP = 0.5
+ERRORS_DOWN = 1.0
+# |w| that grows by at least this power of the step is still held back by C alone; below that power, not at all.
+LINEAR = 0.9
+SATURATED = 0.05
+
+
+Path = Callable[[float], FloatArray]
+
+
+class Tried(NamedTuple):
+    """A strength that was tried: its AUC on the held-out rows, with the 95 % interval."""
+
+    C: float
+    auc: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A strength with the verdict of each held-out part; `length` is the mean |w|."""
+
+    C: float
+    verdicts: list[Verdict]
+    length: float
+
+    @property
+    def auc(self) -> float:
+        return float(np.mean([verdict.auc for verdict in self.verdicts]))
+
+    def tried(self) -> Tried:
+        reach = LEVEL_95 * _error_of_mean([verdict.error for verdict in self.verdicts])
+        return Tried(self.C, self.auc, max(self.auc - reach, 0.0), min(self.auc + reach, 1.0))
+
+
+class Walk:
+    """Tries strengths and remembers what they gave.
+
+    Parameters
+    ----------
+    parts : sequence of (path, judge)
+        For each held-out part: C -> w of the rows that are not in it, and w -> its verdict.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Path, Callable[[FloatArray], Verdict]]]) -> None:
+        self._parts = parts
+        self.tried: list[Tried] = []
+
+    def run(self, default: float) -> float:
+        """Return the chosen strength."""
+        start = self._try(default)
+        best = self._up(start)
+        if best is start:
+            return self._down(start).C
+        between = self._try(best.C / math.sqrt(STEP))
+        return between.C if between.auc >= best.auc - LEAST_GAIN else best.C
+
+    def _up(self, best: _Point) -> _Point:
+        taken, idle = 0, 0
+        while taken < MOST_STEPS and idle < MOST_IDLE_STEPS:
+            above = self._try(best.C * STEP)
+            growth = _growth(best, above)
+            if growth > LINEAR:
+                idle += 1
+            elif growth > SATURATED and _is_better(above, best, ERRORS_UP):
+                taken += 1
+            else:
+                break
+            best = above
+        return best
+
+    def _down(self, start: _Point) -> _Point:
+        best, taken, idle = start, 0, 0
+        while taken < MOST_STEPS and idle < MOST_IDLE_STEPS:
+            below = self._try(best.C / STEP)
+            if _is_better(below, best, ERRORS_DOWN):
+                taken += 1
+            elif _growth(below, best) < SATURATED:
+                idle += 1
+            else:
+                break
+            best = below
+        return best if taken else start
+
+    def _try(self, C: float) -> _Point:
+        verdicts, lengths = [], []
+        for path, judge in self._parts:
+            w = path(C)
+            verdicts.append(judge(w))
+            lengths.append(float(np.sqrt(np.sum(w * w))))
+        point = _Point(C, verdicts, float(np.mean(lengths)))
+        self.tried.append(point.tried())
+        return point
+
+
+def _is_better(new: _Point, old: _Point, errors: float) -> bool:
+    pairs = zip(new.verdicts, old.verdicts, strict=True)
+    gains, spreads = zip(*(one.gain_over(other) for one, other in pairs), strict=True)
+    return float(np.mean(gains)) > max(LEAST_GAIN, errors * _error_of_mean(spreads))
+
+
+def _error_of_mean(errors: Sequence[float]) -> float:
+    return math.sqrt(sum(error**2 for error in errors)) / len(errors)
+
+
+def _growth(below: _Point, above: _Point) -> float:
+    """Return the power of the step by which |w| grew."""
+    if not 0 < below.length < above.length:
+        return 0.0
+    return math.log(above.length / below.length) / math.log(STEP)

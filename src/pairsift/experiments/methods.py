@@ -7,7 +7,8 @@ One meaning of strength for all: every method minimises ``1/2 |w|^2 + C * budget
 0.1 * 8000 = 800. Methods that choose pairs take C * scale_C a pair and `budget` pairs; scikit-learn's sum over rows,
 where balanced class weights sum to the number of rows N, takes C * budget * scale_C / N.
 
-A name may carry parameters of the method, ``soft-correct:gamma=0.5:threshold=true``, which override its settings.
+A name may carry parameters of the method, ``soft-correct:gamma=0.5:threshold=true``, which override its settings;
+``C=tuned`` asks for a C chosen on a validation part (`tuning`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ import numpy as np
 
 from pairsift import estimators
 from pairsift._typing import FloatArray
+from pairsift.experiments.peers import boosted_trees, sgd_classifier
+from pairsift.experiments.programs import PROGRAMS, missing
+from pairsift.experiments.tuning import PATIENCE, SCALES, TUNED, Tuned, choose_scale
 
 PAPER_C = 0.1
 PAPER_BUDGET = 8000
@@ -83,6 +87,12 @@ class Method:
         Parameters of the estimator that this method fixes.
     needs
         A module that must be there, and the package that brings it.
+    program
+        An external program that must be there.
+    linear
+        Whether its scores are linear in the features.
+    scales
+        What C is multiplied by when it is tuned (for trees: their number); empty where it is fixed.
     """
 
     name: str
@@ -92,16 +102,46 @@ class Method:
     seeded: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     needs: tuple[str, str] | None = None
+    program: str | None = None
+    linear: bool = True
+    scales: tuple[float, ...] = SCALES
 
     def skip(self) -> str | None:
         """Return why the method cannot run here; None when it can."""
+        if self.program is not None:
+            return missing(self.program)
         if self.needs is None or find_spec(self.needs[0]) is not None:
             return None
         return f"{self.needs[0]} is not installed; run: pip install {self.needs[1]}"
 
     def prepare(self, X: Any, y: FloatArray, setting: Setting | None = None, **options: Any) -> Run:
         """Return a run on training rows `X` (CSR) with labels +1 and -1; `options` override the method's own."""
-        return self.make(X, y, setting or Setting(), {**self.options, **options})
+        given = {**self.options, **options}
+        if given.get("C") == TUNED:
+            del given["C"]  # it was chosen before, and is in the setting
+        return self.make(X, y, setting or Setting(), given)
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether C is to be chosen on a validation part."""
+        return self.options.get("C") == TUNED
+
+    @property
+    def is_anytime(self) -> bool:
+        """Whether there is a model after every round."""
+        return self.make is _active
+
+    def tune(self, X: Any, y: FloatArray, setting: Setting, patience: float = PATIENCE) -> Tuned:
+        """Choose the factor of C on a validation part of the training rows."""
+        if not self.scales:
+            raise ValueError(f"{self.name} has a C of its own, which is not to be tuned.")
+
+        def train(X: Any, y: FloatArray, scale: float) -> Run:
+            run = self.prepare(X, y, replace(setting, scale_C=scale))
+            run.train()
+            return run
+
+        return choose_scale(X, y, train, self.scales, patience)
 
 
 class EstimatorRun:
@@ -179,8 +219,41 @@ def _sklearn(name: str) -> Maker:
     return make
 
 
+def _sgd(X: Any, y: FloatArray, setting: Setting, options: Mapping[str, Any]) -> Run:
+    given = {"alpha": 1 / setting.total_C, "random_state": setting.seed}
+    return EstimatorRun(sgd_classifier({**given, **options}), X, y)
+
+
+def _trees(package: str) -> Maker:
+    def make(X: Any, y: FloatArray, setting: Setting, options: Mapping[str, Any]) -> Run:
+        return boosted_trees(package, X, y, round(100 * setting.scale_C), {"random_state": setting.seed, **options})
+
+    return make
+
+
+def _program(name: str) -> Maker:
+    def make(X: Any, y: FloatArray, setting: Setting, options: Mapping[str, Any]) -> Run:
+        given = {"total_C": setting.total_C, "seed": setting.seed}
+        return PROGRAMS[name](X, y, **{**given, **options})
+
+    return make
+
+
 def _sampler(name: str) -> Method:
     return Method(name, name, _active, seeded=True, options={"sampling": name})
+
+
+def _boosted(package: str) -> Method:
+    return Method(
+        package,
+        None,
+        _trees(package),
+        origin="peer",
+        seeded=True,
+        needs=(package, package),
+        linear=False,
+        scales=(1.0, 3.0, 10.0),
+    )
 
 
 _BALANCED = {"class_weight": "balanced"}
@@ -206,8 +279,25 @@ _LIST = [
         _sklearn("LogisticRegression"),
         origin="peer",
         options={**_BALANCED, "C": 1.0},
+        scales=(),
     ),
-    Method("linear-svc-as-is", None, _sklearn("LinearSVC"), origin="peer", options={"C": 1.0}),
+    Method("linear-svc-as-is", None, _sklearn("LinearSVC"), origin="peer", options={"C": 1.0}, scales=()),
+    Method("sgd-classifier", None, _sgd, origin="peer", seeded=True, options=_BALANCED),
+    Method(
+        "sgd-classifier-as-is",
+        None,
+        _sgd,
+        origin="peer",
+        seeded=True,
+        options={**_BALANCED, "alpha": 1e-4},
+        scales=(),
+    ),
+    Method("vowpal-wabbit", None, _program("vw"), origin="peer", program="vw"),
+    Method("svm-perf", "ERankSVM", _program("svm_perf"), origin="peer", program="svm_perf"),
+    Method("sofia-ml", "CRR", _program("sofia_ml"), origin="peer", seeded=True, program="sofia_ml"),
+    Method("liblinear-ranksvm", None, _program("ranksvm"), origin="peer", program="ranksvm"),
+    _boosted("lightgbm"),
+    _boosted("xgboost"),
 ]
 
 METHODS: dict[str, Method] = {method.name: method for method in _LIST}

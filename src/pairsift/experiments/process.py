@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import suppress
 from typing import Any, Self
@@ -21,6 +22,7 @@ _THREAD_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
     "NUMEXPR_NUM_THREADS",
 )
+TUNINGS = 15  # trainings that choosing C takes at most, and the preparation
 
 
 class CellFailed(Exception):
@@ -39,31 +41,39 @@ class CellProcess:
     Parameters
     ----------
     task : dict
-        ``{"set", "fold", "method", "setting", "threads"}``.
+        ``{"set", "fold", "method", "setting", "threads", "programs", "patience"}``.
     time_limit : float or None
-        Seconds that one answer may take.
+        Seconds that one answer may take; a cell that tunes may take `TUNINGS` times that to be ready.
     """
 
     def __init__(self, task: dict[str, Any], time_limit: float | None = None) -> None:
         threads = str(task.get("threads", 1))
         self._limit = time_limit
+        self._ready_limit = time_limit and time_limit * (TUNINGS if ":C=tuned" in task["method"] else 1)
+        # Files of a program that is killed go with this folder.
+        self._folder = tempfile.TemporaryDirectory(prefix="pairsift-", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "pairsift.experiments.cell"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env={**os.environ, **dict.fromkeys(_THREAD_VARIABLES, threads)},
+            start_new_session=True,  # so that it is ended together with the program that it may have started
+            env={**os.environ, **dict.fromkeys(_THREAD_VARIABLES, threads), "TMPDIR": self._folder.name},
         )
         self._say(json.dumps(task))
 
     def ready(self) -> dict[str, Any]:
         """Wait until the cell can train; return ``{"rows", "columns"}`` of its training rows. Call it first."""
-        return self._hear()
+        return self._hear(self._ready_limit)
 
     def train(self) -> dict[str, Any]:
         """Train once: see `pairsift.experiments.cell.Cell.train`."""
         return self._ask("train")
+
+    def curve(self) -> dict[str, Any]:
+        """Train once, round by round: see `pairsift.experiments.cell.Cell.curve`."""
+        return self._ask("curve")
 
     def score(self) -> dict[str, Any]:
         """Return ``{"auc": ...}`` on the rows held out."""
@@ -71,7 +81,7 @@ class CellProcess:
 
     def _ask(self, command: str) -> dict[str, Any]:
         self._say(command)
-        return self._hear()
+        return self._hear(self._limit)
 
     def _say(self, line: str) -> None:
         assert self._process.stdin is not None
@@ -79,16 +89,16 @@ class CellProcess:
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
 
-    def _hear(self) -> dict[str, Any]:
+    def _hear(self, limit: float | None) -> dict[str, Any]:
         assert self._process.stdout is not None
         late = threading.Event()
 
         def end() -> None:
             late.set()
-            self._process.kill()
+            self._kill()
 
-        timer = threading.Timer(self._limit or 0, end)
-        if self._limit is not None:
+        timer = threading.Timer(limit or 0, end)
+        if limit is not None:
             timer.start()
         try:
             answer = next((line for line in self._process.stdout if MARK in line), "")
@@ -96,7 +106,7 @@ class CellProcess:
             timer.cancel()
         if not answer:
             self.close()
-            raise CellFailed("out of time", f"over {self._limit:g} s") if late.is_set() else self._death()
+            raise CellFailed("out of time", f"over {limit:g} s") if late.is_set() else self._death()
         result: dict[str, Any] = json.loads(answer.partition(MARK)[2])
         if "failed" in result:
             self.close()
@@ -117,9 +127,14 @@ class CellProcess:
         try:
             self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            self._kill()
             self._process.wait()
         self._process.stdout.close()
+        self._folder.cleanup()
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def __enter__(self) -> Self:
         return self

@@ -101,9 +101,13 @@ def check_picture(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def picture(
-    path: str | os.PathLike[str], *, panels: int = 1, size: tuple[float, float] | None = None
+    path: str | os.PathLike[str],
+    *,
+    panels: int = 1,
+    size: tuple[float, float] | None = None,
+    columns: int | None = None,
 ) -> Iterator[Sequence[Any]]:
-    """Yield `panels` axes side by side; what was drawn into them is written when the block ends without an error.
+    """Yield `panels` axes; what was drawn into them is written when the block ends without an error.
 
     Parameters
     ----------
@@ -113,6 +117,8 @@ def picture(
         Number of axes.
     size : (width, height) in inches, optional
         Of the whole picture; by default 5.2 x 4.6 for each panel.
+    columns : int, optional
+        Panels of one line; by default all stand side by side.
     """
     check_picture(path)
     matplotlib = import_matplotlib()
@@ -120,8 +126,13 @@ def picture(
 
     kind = _format(path)
     with matplotlib.rc_context(_settings(matplotlib)):
-        figure = Figure(figsize=size or (5.2 * panels, 4.6), layout="constrained")
-        yield figure.subplots(1, panels, squeeze=False)[0].tolist()
+        across = min(columns or panels, panels)
+        down = -(-panels // across)
+        figure = Figure(figsize=size or (5.2 * across, 4.6 * down), layout="constrained")
+        places = figure.subplots(down, across, squeeze=False).ravel().tolist()
+        for unused in places[panels:]:
+            unused.set_axis_off()
+        yield places[:panels]
         # Drawn into memory first: a fault of drawing then leaves no partial file, and the disk is touched once.
         drawn = BytesIO()
         figure.savefig(drawn, format=kind, metadata=_METADATA[kind])

@@ -1,0 +1,260 @@
+"""Measure how time and memory of a fit grow with rows, columns, stored values, budget, noise and imbalance.
+
+    python tools/measure_scaling.py -o scaling.json --picture scaling.svg
+    python tools/measure_scaling.py --from scaling.json --picture scaling.svg
+
+Data are generated (d = 10, float32, unless a sweep says otherwise); stores are written to a temporary folder, which the
+largest takes 5 GB of, and deleted at the end. Every point is a process of its own. All points of a sweep are alive at
+the same time and fit in turns, so that a machine that slows down slows all of them; the least CPU time of `--repeat`
+turns counts. The one pass over y (checks, and which rows are positive) is timed apart. Memory is what a fit takes
+beyond the rows: the growth of private (anonymous) memory at its peak.
+
+Ends with the two ratios that pairsift promises, and status 1 when one does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from anonymous_memory import anonymous_bytes, anonymous_peak
+
+BASE: dict[str, Any] = {
+    "kind": "memory",
+    "rows": 100_000,
+    "features": 10,
+    "stored": None,
+    "budget": 8000,
+    "noise": 0.05,
+    "positive_rate": 0.1,
+}
+HIDDEN_AUC = 0.9  # of the best scoring function before label noise
+NS_PER_ROW = 15.0
+RATIOS = (("memory", 10**5, 10**7, 1.3), ("store", 10**6, 10**8, 1.5))
+LABELS = {
+    "rows": "rows N",
+    "features": "columns d (dense, 10^5 rows)",
+    "stored": "values a row stores (10^5 columns)",
+    "budget": "budget B",
+    "noise": "label noise",
+    "positive_rate": "share of positives (10^6 rows)",
+}
+
+
+def sweeps(options: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
+    """Return the points of each sweep."""
+    most = {"memory": options.largest_memory, "store": options.largest}
+    rows = [{"kind": kind, "rows": 10**k} for kind in most for k in range(4, 9) if 10**k <= most[kind]]
+    return {
+        "rows": rows,
+        "features": [{"features": d} for d in (10, 32, 100, 316, 1000)],
+        "stored": [{"features": 100_000, "stored": k} for k in (3, 10, 32, 100, 316)],
+        "budget": [{"budget": b} for b in (1000, 2000, 4000, 8000, 16_000, 32_000, 64_000)],
+        "noise": [{"noise": share} for share in (0.0, 0.05, 0.1, 0.2, 0.4)],
+        "positive_rate": [{"rows": 10**6, "positive_rate": rate} for rate in (0.5, 0.1, 0.01, 0.001)],
+    }
+
+
+def main() -> int:
+    """Measure, or redraw what was measured; in a process of its own: serve one point."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sweeps", default=",".join(LABELS), help="which ones; by default all")
+    parser.add_argument("--samplings", default="soft-correct", help="comma-separated")
+    parser.add_argument("--largest", type=int, default=10**8, help="rows of a store at most")
+    parser.add_argument("--largest-memory", type=int, default=10**7, help="rows in memory at most")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--folder", type=Path, help="where the temporary folder goes")
+    parser.add_argument("-o", "--output", type=Path, help="JSON of what was measured")
+    parser.add_argument("--from", dest="source", type=Path, help="JSON of an earlier run: measure nothing")
+    parser.add_argument("--picture", type=Path, help=".svg, .png or .pdf")
+    parser.add_argument("--point", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.point:
+        serve(json.loads(options.point))
+        return 0
+    measured = json.loads(options.source.read_text()) if options.source else measure(options)
+    if options.output:
+        options.output.write_text(json.dumps(measured, indent=1) + "\n")
+    print(table(measured))
+    lines, good = promises(measured)
+    print("\n".join(lines))
+    if options.picture:
+        draw(measured, options.picture)
+    return 0 if good else 1
+
+
+def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Run all sweeps."""
+    wanted = options.sweeps.split(",")
+    measured = []
+    for sampling in options.samplings.split(","):
+        for name, points in sweeps(options).items():
+            if name in wanted:
+                print(f"{sampling}, {name}", file=sys.stderr)
+                measured += run_sweep(name, [{**BASE, **point, "sampling": sampling} for point in points], options)
+    return measured
+
+
+def run_sweep(name: str, points: list[dict[str, Any]], options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Fit all points in turns."""
+    results: list[dict[str, Any]] = [{"sweep": name, **point, "cpu": [], "y_cpu": []} for point in points]
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(dir=options.folder))
+        live = [stack.enter_context(point_process({**point, "folder": folder})) for point in points]
+        for turn in range(options.repeat + 1):  # the first turn is for memory and for a warm cache, and is not timed
+            for result, process in zip(results, live, strict=True):
+                answer = ask(process, "time" if turn else "memory")
+                for what, value in answer.items():
+                    result[what] = [*result[what], value] if what in ("cpu", "y_cpu") else value
+    return results
+
+
+@contextmanager
+def point_process(point: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
+    """Start the process of a point, and wait until its rows are there."""
+    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, __file__, "--point", json.dumps(point)]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **one_thread}
+    )
+    try:
+        assert process.stdout is not None
+        if process.stdout.readline().strip() != "ready":
+            raise SystemExit(f"The process of {point} ended early.")
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def ask(process: subprocess.Popen[str], command: str) -> dict[str, Any]:
+    """Ask the process of a point."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(command + "\n")
+    process.stdin.flush()
+    line = process.stdout.readline()
+    if not line:
+        raise SystemExit(f"A process ended while it was asked for {command}.")
+    answer: dict[str, Any] = json.loads(line)
+    return answer
+
+
+def serve(point: dict[str, Any]) -> None:
+    """Make the rows of a point, and answer on standard output."""
+    from pairsift import ActiveRankSVM, auc, make_ranking
+
+    given: dict[str, Any] = {
+        "n_features": point["features"],
+        "positive_rate": point["positive_rate"],
+        "label_noise": point["noise"],
+        "auc": 0.5 + (1 - point["noise"]) * (HIDDEN_AUC - 0.5),
+        "density": None if point["stored"] is None else point["stored"] / point["features"],
+        "dtype": "float32",
+        "random_state": 0,
+    }
+    ActiveRankSVM(random_state=0, sampling=point["sampling"]).fit(*make_ranking(2000, 3, random_state=0))  # imports
+    X_test, y_test = make_ranking(100_000, **given)  # the first rows of the same law: seen, but 8000 pairs hardly tell
+    if point["kind"] == "store":
+        path = Path(point["folder"]) / f"{point['rows']}.arrow"
+        data: tuple[Any, ...] = (make_ranking(point["rows"], **given, path=path), None)
+    else:
+        data = make_ranking(point["rows"], **given)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        model = ActiveRankSVM(budget=point["budget"], sampling=point["sampling"], random_state=0)
+        if line.strip() == "memory":
+            before = anonymous_bytes()
+            with anonymous_peak() as peak:
+                model.fit(*data)
+            value = auc(y_test, model.decision_function(X_test))
+            answer = {"memory": peak[0] - before, "auc": value, "rejected": int(getattr(model, "n_rejected_", 0))}
+        else:
+            start = time.process_time()
+            problem = model._read(*data, None)  # what `fit` does first: checks, and the one pass over y
+            read = time.process_time()
+            model._fit_problem(problem)
+            answer = {"cpu": time.process_time() - read, "y_cpu": read - start}
+            del problem
+        print(json.dumps(answer), flush=True)
+
+
+def table(measured: list[dict[str, Any]]) -> str:
+    """Return a Markdown table, a line a point."""
+    lines = [
+        "| sweep | rows | columns | values a row | B | noise | positives | in | sampling | fit, CPU s "
+        "| before: ns a row | memory MB | AUC |",
+        "|---|" + "---:|" * 6 + "---|---|" + "---:|" * 4,
+    ]
+    for one in measured:
+        y = f"{1e9 * min(one['y_cpu']) / one['rows']:.1f}" if one["kind"] == "memory" else "none"
+        stored = one["stored"] or one["features"]
+        lines.append(
+            f"| {one['sweep']} | {one['rows']:,} | {one['features']:,} | {stored} | {one['budget']:,} "
+            f"| {one['noise']:g} | {one['positive_rate']:g} | {one['kind']} | {one['sampling']} "
+            f"| {min(one['cpu']):.3f} | {y} | {one['memory'] / 1e6:.0f} | {one['auc']:.4f} |"
+        )
+    return "\n".join(lines)
+
+
+def promises(measured: list[dict[str, Any]]) -> tuple[list[str], bool]:
+    """Return the ratios that pairsift promises, as text, and whether they hold."""
+    lines, good = [], True
+    by_rows = {(o["sampling"], o["kind"], o["rows"]): o for o in measured if o["sweep"] == "rows"}
+    for sampling in dict.fromkeys(one["sampling"] for one in measured):
+        for kind, few, many, most in RATIOS:
+            small, large = by_rows.get((sampling, kind, few)), by_rows.get((sampling, kind, many))
+            if small and large:
+                ratio = min(large["cpu"]) / min(small["cpu"])
+                good &= ratio < most
+                lines.append(
+                    f"{sampling}, {kind}: {min(small['cpu']):.3f} s at {few:,} rows, {min(large['cpu']):.3f} s at "
+                    f"{many:,}: ratio {ratio:.2f} (below {most}): {'good' if ratio < most else 'NOT GOOD'}"
+                )
+            if large and kind == "memory":
+                ns = 1e9 * min(large["y_cpu"]) / many
+                good &= ns <= NS_PER_ROW
+                verdict = "good" if ns <= NS_PER_ROW else "NOT GOOD"
+                lines.append(f"{sampling}, pass over y: {ns:.1f} ns a row (at most {NS_PER_ROW:g}): {verdict}")
+    return lines, good
+
+
+def draw(measured: list[dict[str, Any]], path: Path) -> None:
+    """Draw time and memory, a panel a sweep, both axes logarithmic (noise: only the upright one)."""
+    from pairsift.report.plots import label_axes, line_style, picture
+
+    names = [name for name in LABELS if any(one["sweep"] == name for one in measured)]
+    columns = min(3, len(names))
+    with picture(path, panels=len(names), columns=columns) as panels:
+        for axes, name in zip(panels, names, strict=True):
+            lines = dict.fromkeys((o["sampling"], o["kind"]) for o in measured if o["sweep"] == name)
+            for number, (sampling, kind) in enumerate(lines):
+                ours = [o for o in measured if (o["sweep"], o["sampling"], o["kind"]) == (name, sampling, kind)]
+                x = [one[name] for one in ours]
+                style = line_style(number, marks=True)
+                text = f"{sampling}, {kind}" if name == "rows" else sampling
+                axes.plot(x, [min(one["cpu"]) for one in ours], **style, label=f"{text}: CPU s")
+                axes.plot(
+                    x,
+                    [max(one["memory"], 1e5) / 1e9 for one in ours],
+                    **{**style, "markerfacecolor": "white"},
+                    label=f"{text}: memory, GB",
+                )
+            axes.set_yscale("log")
+            if name != "noise":
+                axes.set_xscale("log")
+            label_axes(axes, LABELS[name], "CPU seconds; gigabytes")
+            axes.legend(fontsize=8)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -7,8 +7,8 @@ import types
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
+from sklearn.tree import DecisionTreeClassifier
 
 from pairsift import make_ranking
 from pairsift.experiments import programs
@@ -131,25 +131,23 @@ def _is_alive(pid):
         return False
 
 
-def test_programs_run_in_the_bench_tuned_and_untuned(places, tmp_path, monkeypatch):
+def test_programs_run_in_the_bench_with_c_tuned(places, tmp_path, monkeypatch):
     X, y = make_ranking(900, 5, positive_rate=0.3, random_state=1)
     write_part(tmp_path, "letter", "train", sp.csr_array(np.round(X, 3)), y > 0)
     monkeypatch.setenv("PAIRSIFT_DATA", str(tmp_path))
     methods = with_tuned(["sofia-ml", "linear-svc-as-is"])
     assert methods == ["sofia-ml", "sofia-ml:C=tuned", "linear-svc-as-is"]
-    record = run_bench(Plan(["letter"], methods[:2], repeats=1))
-    plain, tuned = record["cells"]
-    assert (plain["status"], tuned["status"]) == ("done", "done"), (plain["reason"], tuned["reason"])
-    assert plain["cpu"] == tuned["cpu"] == 0.125
-    assert plain["memory"] is None
-    assert plain["auc"] == pytest.approx(tuned["auc"])  # the stand-in does not look at C
+    (tuned,) = run_bench(Plan(["letter"], methods[1:2], repeats=1))["cells"]
+    assert (tuned["status"], tuned["reason"], tuned["cpu"], tuned["memory"]) == ("done", None, 0.125, None)
+    assert tuned["auc"] > 0.8
+    assert len(set(tuned["tuning"].values())) == 1  # the stand-in does not look at C
     assert tuned["scale_C"] == pytest.approx(10**-6.5)  # of equals the smallest, three decades beyond the grid
     assert tuned["tuning_cpu"] == pytest.approx(0.125 * len(tuned["tuning"]))
 
 
 @pytest.mark.parametrize(("package", "name"), [("lightgbm", "LGBMClassifier"), ("xgboost", "XGBClassifier")])
 def test_trees_by_stand_ins_of_their_packages(package, name, rows, monkeypatch):
-    """HistGradientBoosting stands in for both: what is tested is the wiring."""
+    """A single tree stands in for both: what is tested is the wiring."""
     given = {}
 
     class StandIn:
@@ -158,12 +156,12 @@ def test_trees_by_stand_ins_of_their_packages(package, name, rows, monkeypatch):
 
         def fit(self, X, y):
             assert y.dtype == bool
-            self.inner = HistGradientBoostingClassifier(max_iter=given["n_estimators"]).fit(X.toarray(), y)
+            self.inner = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
             return self
 
         def predict(self, X, raw_score=False, output_margin=False):
             assert raw_score or output_margin
-            return self.inner.decision_function(X.toarray())
+            return self.inner.predict_proba(X)[:, 1]
 
     module = types.ModuleType(package)
     setattr(module, name, StandIn)

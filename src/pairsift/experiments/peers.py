@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from scipy.sparse import csr_matrix
+
 from pairsift._typing import FloatArray
 
 
@@ -17,10 +19,13 @@ def sgd_classifier(parameters: Mapping[str, Any]) -> Any:
 
 
 class TreesRun:
-    """Boosted trees of LightGBM or XGBoost by their scikit-learn classes: the ceiling without linearity."""
+    """Boosted trees of LightGBM or XGBoost by their scikit-learn classes: the ceiling without linearity.
+
+    LightGBM knows SciPy's sparse matrices and not its sparse arrays.
+    """
 
     def __init__(self, estimator: Any, score_option: str, X: Any, y: FloatArray) -> None:
-        self.estimator, self._score_option, self._X, self._y = estimator, score_option, X, y > 0
+        self.estimator, self._score_option, self._X, self._y = estimator, score_option, csr_matrix(X), y > 0
 
     def train(self) -> Any:
         """Fit."""
@@ -28,7 +33,7 @@ class TreesRun:
 
     def scores(self, X: Any) -> FloatArray:
         """Return the sum of the trees, before it is turned into a probability."""
-        values: FloatArray = self.estimator.predict(X, **{self._score_option: True})
+        values: FloatArray = self.estimator.predict(csr_matrix(X), **{self._score_option: True})
         return values
 
 

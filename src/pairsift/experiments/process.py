@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import weakref
 from contextlib import suppress
 from typing import Any, Self
 
@@ -51,7 +53,8 @@ class CellProcess:
         self._limit = time_limit
         self._ready_limit = time_limit and time_limit * (TUNINGS if ":C=tuned" in task["method"] else 1)
         # Files of a program that is killed go with this folder.
-        self._folder = tempfile.TemporaryDirectory(prefix="pairsift-", ignore_cleanup_errors=True)
+        folder = tempfile.mkdtemp(prefix="pairsift-")
+        self._remove_folder = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "pairsift.experiments.cell"],
             stdin=subprocess.PIPE,
@@ -59,7 +62,7 @@ class CellProcess:
             stderr=subprocess.DEVNULL,
             text=True,
             start_new_session=True,  # so that it is ended together with the program that it may have started
-            env={**os.environ, **dict.fromkeys(_THREAD_VARIABLES, threads), "TMPDIR": self._folder.name},
+            env={**os.environ, **dict.fromkeys(_THREAD_VARIABLES, threads), "TMPDIR": folder},
         )
         self._say(json.dumps(task))
 
@@ -130,7 +133,7 @@ class CellProcess:
             self._kill()
             self._process.wait()
         self._process.stdout.close()
-        self._folder.cleanup()
+        self._remove_folder()
 
     def _kill(self) -> None:
         with suppress(ProcessLookupError):

@@ -121,6 +121,16 @@ def test_the_picture_has_everybody_and_is_the_same_again(record, tmp_path):
         draw({**record, "cells": []}, tmp_path / "c.svg")
 
 
+def test_the_command_draws_a_record(record, tmp_path):
+    kept, out = tmp_path / "kept.json", tmp_path / "again.svg"
+    kept.write_text(json.dumps(record))
+    done = CliRunner().invoke(command, ["--frontier", "--from", str(kept), "-o", str(out)], catch_exceptions=False)
+    assert done.output.startswith(frontier.markdown(record))
+    assert "soft-correct, paper's C" in out.read_text()
+    assert json.loads((tmp_path / "again.json").read_text())["cells"] == record["cells"]
+
+
+@pytest.mark.slow
 def test_the_command_measures_and_draws_again_without_measuring(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("PAIRSIFT_DATA", str(folder))
     out = tmp_path / "frontier.svg"

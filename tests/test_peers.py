@@ -131,6 +131,7 @@ def _is_alive(pid):
         return False
 
 
+@pytest.mark.slow
 def test_programs_run_in_the_bench_with_c_tuned(places, tmp_path, monkeypatch):
     X, y = make_ranking(900, 5, positive_rate=0.3, random_state=1)
     write_part(tmp_path, "letter", "train", sp.csr_array(np.round(X, 3)), y > 0)

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from pairsift import make_ranking
-from test_cli import write_svmlight
+from test_cli import run, write_svmlight
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", *ROOT.joinpath("docs").glob("*.md")])
+README = ROOT / "README.md"
+PAGES = sorted([README, *ROOT.joinpath("docs").glob("*.md")])
 DOCUMENTED = ["ActiveRankSVM", "RankSVM", "WeightedSVM", "CombinedRankingRegression"]
 
 
@@ -43,22 +44,37 @@ def test_python_in_the_docs_runs(page, tmp_path):
         assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["README.md", "models.md"])
-def test_commands_of_the_readme_run_in_their_order(name, folder):
+def test_commands_of_the_page_on_models_run_in_their_order(folder):
     ran = 0
     for page, line in commands():
-        if page == name and line.startswith("pairsift "):
-            script = "import sys; from pairsift.cli import main; sys.argv[0] = 'pairsift'; main()"
-            done = subprocess.run(
-                [sys.executable, "-c", script, *line.split()[1:]],
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+        if page == "models.md" and line.startswith("pairsift "):
+            done = run(*line.split()[1:], cwd=folder)
             assert done.returncode == 0, f"{line}: {done.stderr}"
             ran += 1
     assert ran >= 2
+
+
+def test_blocks_of_the_readme_run_as_written_and_print_what_is_printed(tmp_path):
+    if not (Path(sys.prefix) / "bin" / "activate").exists():
+        pytest.skip("the README begins with a virtual environment, and this Python is not in one")
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    printed, compared = "", 0
+    for language, content in re.findall(r"^```(sh|text)\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL):
+        if language == "text":
+            assert without_numbers_of_this_machine(printed) == without_numbers_of_this_machine(content)
+            compared += 1
+        elif not content.startswith("make"):  # .ci/run runs those
+            script = f"set -e\n. .venv/bin/activate\n{content}"
+            done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{content}: {done.stderr}"
+            printed = done.stdout
+    assert compared == 3
+
+
+def without_numbers_of_this_machine(text):
+    """Leave out seconds, and the numbers of a comparison with scikit-learn, whose BLAS rounds as it likes."""
+    text = re.sub(r"[\d.]+ s\b", "", text)
+    return re.sub(r"\d[\d.,e-]*", "", text) if "logistic" in text else text
 
 
 def test_other_commands_name_what_is_there():

@@ -20,7 +20,7 @@ def output_option(text: str, *, required: bool = False) -> Decorator:
 
 def _check_picture_name(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     if value is not None and not value.lower().endswith((".svg", ".png", ".pdf")):
-        raise click.BadParameter("a picture is .svg, .png or .pdf; give a name with one of these endings.")
+        raise click.BadParameter(f"{value}: a picture is .svg, .png or .pdf; give a name with one of these endings.")
     return value
 
 

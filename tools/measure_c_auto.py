@@ -44,12 +44,13 @@ def fit_once(method: str, C: Any, seed: int, data: tuple[Any, ...]) -> dict[str,
     return {"cpu": cpu, "auc": auc(y_test, model.decision_function(X_test)), "C": float(getattr(model, "C_", 0) or C)}
 
 
-def measure(name: str, methods: list[str], splits: list[int], what: str, done: dict[Key, Any], state: Path) -> None:
-    """Make the fits of one set that are not in the state file."""
+def measure(name: str, wanted_words: list[str], options: Any, done: dict[Key, Any]) -> None:
+    """Make the fits of one set, at the given factors or "auto", that are not in the state file."""
     X, y = rows(name, "train")
     folds = fold_rows(y)
-    for split in splits:
-        wanted = [key for method in methods for key in keys(name, method, split, what) if key not in done]
+    for split in options.splits:
+        every = [(name, method, split, word) for method in options.methods for word in wanted_words]
+        wanted = [key for key in every if key not in done]
         if not wanted:
             continue
         train, test = folds[split]
@@ -62,13 +63,8 @@ def measure(name: str, methods: list[str], splits: list[int], what: str, done: d
             else:
                 found = fit_once(key[1], default * float(key[3]), split, data)
             done[key] = found
-            with state.open("a", encoding="utf-8") as file:
+            with options.state.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({"key": key, **found}) + "\n")
-
-
-def keys(name: str, method: str, split: int, what: str) -> list[Key]:
-    """Return the fits of a set, method and split."""
-    return [(name, method, split, word) for word in (["auto"] if what == "auto" else map(repr, FACTORS))]
 
 
 def read_state(state: Path) -> dict[Key, Any]:
@@ -114,19 +110,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--state", type=Path, required=True, help="file of the fits made so far")
     parser.add_argument("--what", choices=["grid", "auto", "table", "all"], default="all")
-    parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--methods", default=",".join(METHODS))
-    parser.add_argument("--splits", default="0,1,2,3,4")
+    parser.add_argument("--sets", default=SETS, type=lambda text: text.split(","))
+    parser.add_argument("--methods", default=list(METHODS), type=lambda text: text.split(","))
+    parser.add_argument("--splits", default=range(5), type=lambda text: [int(split) for split in text.split(",")])
+    parser.add_argument("--factors", default=FACTORS, type=lambda text: [float(factor) for factor in text.split(",")])
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)  # strong fits of the grid may stop short of tol
-    sets, methods = options.sets.split(","), options.methods.split(",")
-    splits = [int(split) for split in options.splits.split(",")]
+    words = {"grid": [repr(factor) for factor in options.factors], "auto": ["auto"], "table": []}
     done = read_state(options.state)
-    for name in sets:
-        for what in ("grid", "auto") if options.what == "all" else (options.what,):
-            if what != "table":
-                measure(name, methods, splits, what, done, options.state)
-    print_table(sets, methods, splits, done)
+    for name in options.sets if options.what != "table" else ():
+        measure(name, words["grid"] + words["auto"] if options.what == "all" else words[options.what], options, done)
+    print_table(options.sets, options.methods, options.splits, done)
 
 
 if __name__ == "__main__":

@@ -87,7 +87,8 @@ class Walk:
 
     def _up(self, best: _Point) -> _Point:
         taken, idle = 0, 0
-        while taken < MOST_STEPS and idle < MOST_IDLE_STEPS:
+        most = min(getattr(path, "most_steps_up", MOST_STEPS) for path, _ in self._parts)
+        while taken < most and idle < MOST_IDLE_STEPS:
             above = self._try(best.C * STEP)
             growth = _growth(best, above)
             if growth > LINEAR:

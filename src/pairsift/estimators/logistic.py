@@ -33,7 +33,7 @@ from pairsift.data.rows import CsrRows, DenseRows, MemoryRows
 from pairsift.data.scaling import Scaling, ScalingKind, learn_scaling
 from pairsift.stats import auc
 
-CHOICE_ROWS = 100_000
+CHOICE_ROWS = 40_000
 SHARE = 0.2
 POWERS = tuple(range(-5, 5))
 GIVE_UP = 0.001  # of AUC behind the best, twice in a row
@@ -41,6 +41,8 @@ ALIKE = 0.0003
 FINALISTS = 10
 MORE_SPLITS = 2
 MAX_ITER = 1000
+# On the way to the choice: a strength whose fit is not there by then is judged as it is.
+CHOICE_ITER = 200
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def fit_logistic(problem: Problem, *, unit: bool = False, seed: int = 0) -> Logi
     alike = [setting for setting in finalists if means[setting] >= max(means.values()) - ALIKE]
     best = min(alike, key=lambda setting: (kinds.index(setting.scaling), setting.balanced, setting.C))
     everything = _sample(problem, rng, None)
-    scaling, model = _learn(best.scaling, everything), _model(best.balanced)
+    scaling, model = _learn(best.scaling, everything), _model(best.balanced, MAX_ITER)
     converged = _fit(model, best.C, everything.scaled(scaling), everything)
     w, intercept = scaling.fold(np.asarray(model.coef_[0], dtype=np.float64), float(model.intercept_[0]))
     return LogisticFit(
@@ -164,9 +166,9 @@ def _areas(split: _Split, settings: Sequence[_Setting]) -> dict[_Setting, float]
     return found
 
 
-def _model(balanced: bool) -> LogisticRegression:
+def _model(balanced: bool, max_iter: int = CHOICE_ITER) -> LogisticRegression:
     return LogisticRegression(
-        class_weight="balanced" if balanced else None, max_iter=MAX_ITER, warm_start=True, random_state=0
+        class_weight="balanced" if balanced else None, max_iter=max_iter, warm_start=True, random_state=0
     )
 
 
@@ -176,7 +178,7 @@ def _fit(model: LogisticRegression, C: float, X: Any, sample: _Sample) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, sample.y, sample.weights)
-    return bool(np.max(model.n_iter_) < MAX_ITER)
+    return bool(np.max(model.n_iter_) < model.max_iter)
 
 
 def _scalings(rows: MemoryRows, unit: bool) -> list[ScalingKind]:

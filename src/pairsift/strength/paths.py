@@ -34,6 +34,7 @@ from pairsift.solvers.terms import DualSolution, Terms
 from pairsift.strength.walk import MOST_STEPS
 
 PATH_ROWS = 5000
+WIDE_PATH_ROWS = 2000
 DESCENT_GAP = 0.01
 DESCENT_PASSES = 30
 NEWTON_GAP = 0.01
@@ -68,11 +69,12 @@ class ExactPath:
     """All pairs among a few thousand rows of each class."""
 
     def __init__(self, training: Problem, loss: str, rng: np.random.Generator) -> None:
-        self.sample = draw_sample(training, PATH_ROWS, rng)
+        # More columns than rows: the rows can be separated, and full fits beyond a decade up take minutes (news20).
+        wide = training.rows.n_features > training.n_points
+        self.most_steps_up = 1 if wide else MOST_STEPS
+        self.sample = draw_sample(training, WIDE_PATH_ROWS if wide else PATH_ROWS, rng)
         self.squared = loss_by_name(loss) is SQUARED_HINGE
         self.w: FloatArray | None = None
-        # More columns than rows: the rows can be separated, and full fits beyond a decade up take minutes (news20).
-        self.most_steps_up = 1 if training.rows.n_features > training.n_points else MOST_STEPS
 
     def __call__(self, C: float) -> FloatArray:
         """Return w at strength C."""

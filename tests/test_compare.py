@@ -14,7 +14,7 @@ from in_process import run
 from pairsift import compare_auc, load_model, make_ranking, read_svmlight
 from pairsift.data.problem import make_problem
 from pairsift.data.rows import as_rows
-from pairsift.estimators.logistic import _sample, fit_logistic
+from pairsift.estimators.logistic import _sample, _scalings, fit_logistic
 from pairsift.stats import compare_several
 from pairsift.stats.several import _levels, holm
 from test_cli import one_line, write_svmlight
@@ -236,6 +236,17 @@ def test_the_baseline_is_as_good_as_the_best_of_a_grid(sparse):
         best = max(best, roc_auc_score(y[test], rival.decision_function(Z[test])))
     assert ours > best - 0.006
     assert fitted.converged
+
+
+def test_sparse_rows_of_very_different_columns_are_only_tried_scaled():
+    """Incomes beside ones and zeros: unscaled, each of some forty fits ran into its limit of steps."""
+    from scipy.sparse import csr_array
+
+    ones = np.tile(np.eye(3), (40, 1))
+    assert _scalings(as_rows(csr_array(ones * [1.0, 1.0, 500.0])), False) == ["none", "standard"]
+    assert _scalings(as_rows(csr_array(ones * [1.0, 0.0, 20_000.0])), False) == ["standard"]
+    assert _scalings(as_rows(csr_array(ones * [1.0, 0.0, 20_000.0])), True) == ["standard", "unit"]
+    assert _scalings(as_rows(csr_array(ones[:2] * [1.0, 1.0, 20_000.0])), True) == ["none", "unit"]
 
 
 def test_a_sample_of_many_rows_keeps_the_shares():

@@ -164,6 +164,12 @@ def test_columns_that_cannot_be_features(column, message):
         _learn(pd.DataFrame({"x": column, "y": [0, 1]}))
 
 
+def test_the_advice_can_be_pasted_into_a_shell():
+    frame = pd.DataFrame({"customer id": [f"C{i}" for i in range(12)], "y": [0, 1] * 6})
+    with pytest.raises(ValueError, match=r"--drop 'customer id', or allow"):
+        _learn(frame, max_categories=10)
+
+
 def test_columns_without_any_value():
     frame = pd.DataFrame({"x": [np.nan, np.nan], "z": [1, 2], "y": [0, 1]})
     with pytest.raises(ValueError, match=r"column 'x' has no value in any row; leave it out with --drop x"):

@@ -242,6 +242,17 @@ def test_rows_without_names(scaling, labels):
     np.testing.assert_allclose(sql_p, p, rtol=1e-8, atol=1e-9)
 
 
+def test_the_python_function_takes_the_rows_of_a_csv_reader(tmp_path):
+    """All values are text there, and nothing between two commas is a missing value, as in a CSV file that is scored."""
+    (tmp_path / "t.csv").write_text("a,c,y\n" + "1,x,0\n2,,1\n,z,0\n4,x,1\n" * 30)
+    run("fit", "t.csv", "-o", "m", "--label", "y", "--impute", "mean", "--budget", "200", cwd=tmp_path)
+    run("score", "m", "t.csv", "-o", "s.txt", cwd=tmp_path)
+    run("export", "m", "--to", "python", "-o", "e.py", cwd=tmp_path)
+    code = "import csv, e; print(*[e.score(row) for row in csv.DictReader(open('t.csv'))])"
+    found = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    np.testing.assert_allclose([float(s) for s in found.stdout.split()], np.loadtxt(tmp_path / "s.txt"), rtol=1e-12)
+
+
 def test_a_missing_value_that_cannot_be_filled_has_no_score(tmp_path):
     model = make_model(tmp_path, "none", None, "logistic")
     frame = fresh_frame(False)

@@ -79,7 +79,7 @@ def check_run(*, validation: float, early_stopping: bool) -> None:
     if validation == 1:
         raise ValueError("validation must be below 1; nothing would be left to learn from.")
     if early_stopping and not validation:
-        raise ValueError("early_stopping needs a validation part; give validation=0.1, for example.")
+        raise ValueError("early_stopping needs a validation part; give validation=0.1 (--validation 0.1), for example.")
 
 
 def follow(

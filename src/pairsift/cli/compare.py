@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -146,6 +147,8 @@ def _baseline(train: str, like: LinearModel | None, seed: int, options: LabelOpt
     else:
         made = open_training_data(train, DataOptions(**asdict(options)))
         problem = made.problem
+    if sys.stderr.isatty():
+        click.echo(f"Training logistic regression on {problem.n_points:,} rows, several tens of settings ...", err=True)
     try:
         fitted = fit_logistic(problem, unit=like is not None and like.scaling == "unit", seed=seed)
     except ValueError as error:

@@ -135,8 +135,8 @@ def fit(
         facts = write(fitted)
     if not fitted.converged:
         click.echo(
-            f"The gap is {fitted.facts['relative_gap']:.2g}, not --tol {options['tol']:g}: scale the features, "
-            "or raise --max-iter.",
+            f"The gap is {fitted.facts['relative_gap']:.2g}, not --tol {options['tol']:g}: scale the features "
+            "(--scale standard), or raise --max-iter.",
             err=True,
         )
     click.echo(json.dumps({"model": output, **facts}) if as_json else _sentence(output, method, facts))

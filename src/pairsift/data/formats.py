@@ -93,6 +93,15 @@ def check_file(path: str | os.PathLike[str]) -> None:
         raise ValueError(f"{path}: is a directory; a file of data is required.")
     if size == 0 and os.path.isfile(path):
         raise ValueError(f"{path}: the file is empty.")
+    if os.path.isfile(path) and _is_model(path, size):
+        raise ValueError(f"{path}: is a model file, and data are required here; were two arguments swapped?")
+
+
+def _is_model(path: str | os.PathLike[str], size: int) -> bool:
+    """Tell whether a file starts like safetensors: the length of a JSON object, then the object."""
+    with open(path, "rb") as file:
+        start = file.read(10)
+    return start[8:] == b'{"' and int.from_bytes(start[:8], "little") <= size - 8
 
 
 def is_row_store(path: str | os.PathLike[str]) -> bool:

@@ -7,6 +7,7 @@ limit.
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -161,7 +162,7 @@ def _refuse_types(table: Table, columns: list[str]) -> None:
     }
     if wrong:
         shown = ", ".join(f"{name!r} is of type {kind}" for name, kind in list(wrong.items())[:10])
-        drops = " ".join(f"--drop {name}" for name in list(wrong)[:10])
+        drops = " ".join(f"--drop {shlex.quote(name)}" for name in list(wrong)[:10])
         raise TableError(
             f"{table.name}: column {shown}; numbers or text are required. Leave out what is no feature ({drops}), or "
             "turn it into numbers first (a date into days since some day, say)."
@@ -239,7 +240,7 @@ class _Categories:
         if len(self.counts) > self.most:
             raise TableError(
                 f"{self.table}: column {self.name!r} has {at_least}{len(self.counts)} different values, more than "
-                f"{self.most}. Leave it out with --drop {self.name}, or allow more with --max-categories."
+                f"{self.most}. Leave it out with --drop {shlex.quote(self.name)}, or allow more with --max-categories."
             )
 
     def finish(self, impute: Impute | None, table: str) -> Column:
@@ -252,7 +253,8 @@ class _Categories:
 
 def _refuse_empty(count: int, name: str, table: str) -> None:
     if count == 0:
-        raise TableError(f"{table}: column {name!r} has no value in any row; leave it out with --drop {name}.")
+        drop = f"--drop {shlex.quote(name)}"
+        raise TableError(f"{table}: column {name!r} has no value in any row; leave it out with {drop}.")
 
 
 def _refuse_faults(learners: list[_Numbers | _Categories], options: TableOptions, table: str) -> None:

@@ -202,7 +202,8 @@ def _from_table(path: Any, kind: str, model: ScoringModel, options: ScoringOptio
     extra = [name for name in (label, options.weight, options.ids) if name is not None]
     for name in extra:
         if name not in table.schema.names:
-            raise TableError(f"{table.name}: there is no column {name!r}; the columns are {table.schema.names}.")
+            names = ", ".join(map(repr, table.schema.names))
+            raise TableError(f"{table.name}: there is no column {name!r}; the columns are {names}.")
     first = 0
     for batch in table.batches(list(dict.fromkeys([*encoding.names, *extra]))):
         rows = encoding.encode(batch, first, table.name)

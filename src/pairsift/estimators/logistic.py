@@ -10,9 +10,10 @@ the best to within `ALIKE` the simplest is taken: the first candidate, the stron
 That is the care that our own C gets: a baseline with a poor strength would make any rival look good.
 
 Candidates: dense rows are standardised; sparse rows are tried as they are and, unless they have more columns than rows,
-divided by their columns' deviations; rows of unit length are tried where the rival uses them. The choice is made on at
-most `CHOICE_ROWS` rows, drawn class by class and weighted back, because it is a choice of three numbers; the final fit
-has all rows.
+divided by their columns' deviations; only so where some columns are `SPREAD` times as large as others, because each
+fit to them as they are would run into its limit of steps. Rows of unit length are tried where the rival uses them. The
+choice is made on at most `CHOICE_ROWS` rows, drawn class by class and weighted back, because it is a choice of three
+numbers; the final fit has all rows.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from pairsift._typing import AnyArray, BoolArray, FloatArray
 from pairsift.data.holdout import hold_out
 from pairsift.data.problem import Problem
 from pairsift.data.rows import CsrRows, DenseRows, MemoryRows
-from pairsift.data.scaling import Scaling, ScalingKind, learn_scaling
+from pairsift.data.scaling import Moments, Scaling, ScalingKind, learn_scaling
 from pairsift.stats import auc
 
 CHOICE_ROWS = 40_000
@@ -43,6 +44,7 @@ MORE_SPLITS = 2
 MAX_ITER = 1000
 # On the way to the choice: a strength whose fit is not there by then is judged as it is.
 CHOICE_ITER = 200
+SPREAD = 1000.0  # an income beside a yes or no, say
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,18 @@ def _scalings(rows: MemoryRows, unit: bool) -> list[ScalingKind]:
     kinds: list[ScalingKind] = ["standard"] if isinstance(rows, DenseRows) else ["none", "standard"]
     if rows.n_features > rows.n_rows and len(kinds) > 1:
         kinds = ["none"]  # text: to divide by the deviation of a word that occurs a few times would make it the loudest
+    if len(kinds) > 1 and _spread(rows) > SPREAD:
+        kinds = ["standard"]
     return [*kinds, "unit"] if unit else kinds
+
+
+def _spread(rows: MemoryRows) -> float:
+    """Return the ratio of the largest to the smallest of the columns' largest values."""
+    assert isinstance(rows, (CsrRows, DenseRows))
+    moments = Moments()
+    moments.add(rows, np.ones(rows.n_rows))
+    used = moments.largest[moments.largest > 0.0]
+    return float(used.max() / used.min()) if len(used) else 1.0
 
 
 def _learn(kind: ScalingKind, sample: _Sample) -> Scaling:

@@ -21,7 +21,7 @@ def _missing(value):
 
 
 def _number(name, value, fill):
-    if _missing(value):
+    if _missing(value) or value == "":
         if fill is None:
             raise ValueError("missing value in column " + repr(name) + ": the model was trained without imputation")
         return fill
@@ -48,7 +48,10 @@ def _parts(row):
     for name, (weight, fill) in NUMBERS.items():
         yield weight, _number(name, row[name], fill)
     for name, (weights, fill, missing_allowed) in CATEGORIES.items():
-        text = _text(name, row[name], fill, missing_allowed)
+        value = row[name]
+        if value == "" and "" not in weights:
+            value = None
+        text = _text(name, value, fill, missing_allowed)
         if text in weights:
             yield weights[text], 1.0
 '''

@@ -216,8 +216,8 @@ def _solve_hinge(
 
 def _sample(problem: Problem, seed: int) -> Problem:
     """Return a few rows of each class, in memory; all of them when leaving out the others would save little."""
-    # Of more columns than rows a sample lacks many: its diagonal Hessian then misleads (news20 at C = 8000: 323 products
-    # instead of 59).
+    # Of more columns than rows a sample lacks many: its diagonal Hessian then misleads (news20 at C = 8000: 323
+    # products instead of 59).
     if problem.n_points >= 3 * SAMPLE_ROWS and problem.rows.n_features <= 2 * SAMPLE_ROWS:
         most = SAMPLE_ROWS
     elif isinstance(problem.rows, MemoryRows):

@@ -184,6 +184,12 @@ def test_walk_passes_strengths_that_are_too_small_to_matter():
     assert Walk([(judge.solve, judge)]).run(1.0) >= 10**4.5
 
 
+def test_walk_does_not_take_a_worse_order_for_an_idle_step():
+    # Fits that did not converge (columns of very different sizes): |w| grows with C, and AUC falls.
+    judge = Planted(lambda x: 0.7 - 0.05 * abs(x), linear_below=9)
+    assert Walk([(judge.solve, judge)]).run(1.0) == 1.0
+
+
 def test_walk_passes_strengths_that_are_too_large_to_matter():
     judge = Planted(
         lambda x: 0.8 - 0.1 * min(max(x + 4, -1), 0.5), flat_from=-7

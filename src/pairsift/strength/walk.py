@@ -8,7 +8,9 @@ dearest, are not tried where they cannot win. A last half step back is taken whe
 
 Far below the useful strengths every pair has a loss, w is proportional to C, and all C give one order of the rows.
 There, no gain says nothing: the walk goes on up while |w| still grows nearly as C does. Far above them w has reached
-the widest margin that the rows allow and no longer changes: there the walk goes on down until it does.
+the widest margin that the rows allow and no longer changes: there the walk goes on down until it does. Either holds only
+while AUC does not fall: an order that got worse shows a fit that is not there yet, as with columns of very different
+sizes.
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ class Walk:
         while taken < most and idle < MOST_IDLE_STEPS:
             above = self._try(best.C * STEP)
             growth = _growth(best, above)
-            if growth > LINEAR:
+            if growth > LINEAR and not _is_better(best, above, ERRORS_UP):
                 idle += 1
             elif growth > SATURATED and _is_better(above, best, ERRORS_UP):
                 taken += 1
@@ -106,7 +108,7 @@ class Walk:
             below = self._try(best.C / STEP)
             if _is_better(below, best, ERRORS_DOWN):
                 taken += 1
-            elif _growth(below, best) < SATURATED:
+            elif _growth(below, best) < SATURATED and not _is_better(best, below, ERRORS_UP):
                 idle += 1
             else:
                 break

@@ -8,9 +8,9 @@ dearest, are not tried where they cannot win. A last half step back is taken whe
 
 Far below the useful strengths every pair has a loss, w is proportional to C, and all C give one order of the rows.
 There, no gain says nothing: the walk goes on up while |w| still grows nearly as C does. Far above them w has reached
-the widest margin that the rows allow and no longer changes: there the walk goes on down until it does. Either holds only
-while AUC does not fall: an order that got worse shows a fit that is not there yet, as with columns of very different
-sizes.
+the widest margin that the rows allow and no longer changes: there the walk goes on down until it does. Either holds
+only while AUC does not fall: an order that got worse shows a fit that is not there yet, as with columns of very
+different sizes.
 """
 
 from __future__ import annotations

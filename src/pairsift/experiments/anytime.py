@@ -27,7 +27,8 @@ def watch(estimator: Any, X: Any, y: FloatArray) -> list[Moment]:
     def report(state: Any) -> None:
         nonlocal watched
         now = process_time()
-        moments.append(Moment(now - start - watched, state.solution.w.copy()))
+        w = state.w if hasattr(state, "w") else state.solution.w
+        moments.append(Moment(now - start - watched, w.copy()))
         watched += process_time() - now
 
     estimator._report = report  # the hook of progress: nothing else is changed

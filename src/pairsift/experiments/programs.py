@@ -248,7 +248,12 @@ class VowpalWabbit(ProgramRun):
         super().__init__(X, y, total_C, seed)
 
     def write(self, X: Any, y: FloatArray, path: Path) -> None:
-        """Write rows with importances that balance the classes, as text and then as a cache."""
+        """Write rows with importances that balance the classes, as text and then as a cache.
+
+        In random order: it learns row by row, and forgets the first of two classes that come one after the other.
+        """
+        order = np.random.default_rng(self.seed).permutation(len(y))
+        X, y = X[order], y[order]
         positive, negative = (len(y) / (2 * max(count, 1)) for count in self.counts)
         heads = [f"1 {positive:.9g} |f" if label > 0 else f"-1 {negative:.9g} |f" for label in y]
         write_rows(path, X, heads)

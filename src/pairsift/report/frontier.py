@@ -35,7 +35,8 @@ def draw(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
     names = sets(record)
     if not names:
         raise ValueError("The record has no result to draw.")
-    everything = points(record)
+    watched = {(curve["set"], curve["method"]) for curve in record["curves"]}
+    everything = [point for point in points(record) if (point.set, point.method) not in watched]
     labels: dict[str, Any] = {}
     columns = min(COLUMNS, len(names) + 1)
     down = -(-(len(names) + 1) // columns)
@@ -43,9 +44,8 @@ def draw(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
         for axes, name in zip(panels, names, strict=False):
             _panel(axes, name, [point for point in everything if point.set == name], curves(record, name), labels)
         panels[-1].set_axis_off()
-        panels[-1].legend(
-            labels.values(), labels.keys(), loc="center", fontsize=8.5, ncols=2 if len(labels) > 12 else 1
-        )
+        legend = panels[-1].legend(labels.values(), labels.keys(), loc="center", fontsize=8, ncols=2, columnspacing=1)
+        legend.set_in_layout(False)  # else it would widen its column
 
 
 def _panel(axes: Any, name: str, here: Sequence[Point], lines: list[dict[str, Any]], labels: dict[str, Any]) -> None:
@@ -76,7 +76,8 @@ def _curve(axes: Any, line: dict[str, Any], low: float, labels: dict[str, Any]) 
     (drawn,) = axes.plot(
         x, y, color=colour, linestyle=_TUNED_DASH if more else dash, zorder=4, marker=".", markersize=3
     )
-    labels.setdefault(f"pairsift {base}{_words(more)}", drawn)
+    plain = "" if base == "block" else ", paper's C"  # block chooses its C by itself
+    labels.setdefault(f"pairsift {base}{_words(more) or plain}", drawn)
 
 
 def _envelope(axes: Any, lines: list[dict[str, Any]], low: float, labels: dict[str, Any]) -> None:
@@ -137,4 +138,4 @@ def _short(auc: float) -> str:
 
 def _words(parameters: Sequence[str]) -> str:
     known = {"C=tuned": "C tuned", 'C="auto"': "C chosen in the fit", "C=auto": "C chosen in the fit"}
-    return "".join(f", {known.get(text, text)}" for text in parameters) or ", paper's C"
+    return "".join(f", {known.get(text, text)}" for text in parameters)

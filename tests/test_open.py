@@ -447,12 +447,12 @@ print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM"
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_the_memory_of_a_conversion_does_not_grow_with_the_table(tmp_path, ending):
     peaks = []
-    for times in (800, 2400):
+    for times in (2000, 4000):  # both far above the memory that the conversion may use
         frame = pd.concat([FRAME] * times)
         path = tmp_path / f"{times}.{ending}"
         frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path, row_group_size=20_000)
         call = [sys.executable, "-c", _CONVERT, path, tmp_path / "rows.arrow"]
         peaks.append(int(subprocess.run(call, capture_output=True, text=True, check=True).stdout.split()[-1]))
     stored = (tmp_path / "rows.arrow").stat().st_size / 1024
-    assert stored > 60_000
-    assert peaks[1] - peaks[0] < stored / 2, peaks
+    assert stored > 100_000
+    assert peaks[1] - peaks[0] < stored / 4, peaks

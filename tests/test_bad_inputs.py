@@ -3,6 +3,7 @@
 import gzip
 import json
 import pickle
+import shlex
 import struct
 import tomllib
 from pathlib import Path
@@ -101,7 +102,7 @@ def test_there_are_at_least_forty_and_names_differ():
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_bad_input(case, folder):
     before = _content(folder)
-    done = run(*case["run"].split(), cwd=folder, stdin=-3)
+    done = run(*shlex.split(case["run"]), cwd=folder, stdin=-3)
     assert case["says"] in one_line(done, case["status"])
     assert done.stdout == ""
     assert _content(folder) == before

@@ -66,6 +66,8 @@ def compare(
         raise click.UsageError("Two rankings are required: give another model or scores, or --baseline with --train.")
     if "-" in (data, train, *entrants):
         raise click.UsageError("Standard input is read once, but DATA is read for each model; give files.")
+    if data.endswith(".safetensors"):
+        raise click.UsageError(f"The labelled rows come first, but {data} is a model: compare DATA {data} ...")
     from pairsift.stats import auc_interval, compare_several
 
     reading = pop_label_options(options)

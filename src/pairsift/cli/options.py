@@ -12,10 +12,16 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 JSON: Decorator = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines.")
 
 
+def _check_output(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    if not value:
+        raise click.BadParameter("a file name is required, got an empty one; name the file to write.")
+    return value
+
+
 def output_option(text: str, *, required: bool = False) -> Decorator:
     """Return the option ``-o FILE``."""
     need: dict[str, Any] = {"required": True} if required else {"default": "-"}
-    return click.option("-o", "--output", metavar="FILE", type=click.Path(), help=text, **need)
+    return click.option("-o", "--output", metavar="FILE", type=click.Path(), callback=_check_output, help=text, **need)
 
 
 def _check_picture_name(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

@@ -11,16 +11,19 @@ endif
 # One thread for BLAS: timings and bits must not depend on how many cores a machine has.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-slow lint wheel clean
+.PHONY: demo test test-slow test-engines lint wheel clean
 
 demo: $(VENV)/.demo
 	$(BIN)/pairsift demo
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow and not engines"
 
 test-slow: $(VENV)/.test
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m "slow and not engines"
+
+test-engines: $(VENV)/.engines
+	$(BIN)/python -m pytest -m engines tests/engines
 
 lint: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -44,6 +47,10 @@ $(VENV)/.demo: $(VENV)/.venv $(SOURCES)
 $(VENV)/.test: $(VENV)/.venv $(SOURCES)
 	$(BIN)/python -m pip install --quiet ".[test]"
 	touch $@ $(VENV)/.demo
+
+$(VENV)/.engines: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet ".[test,spark,dask]"
+	touch $@
 
 $(VENV)/.lint: $(VENV)/.venv pyproject.toml
 	$(BIN)/python -m pip install --quiet "ruff>=0.9" "mypy>=1.14"

@@ -26,6 +26,7 @@ LAYERS = [
     {"model"},
     {"certificate", "export", "inspection", "self_check"},
     {"strength"},
+    {"engines"},
     {"estimators"},
     {"experiments"},
     {"report"},
@@ -33,7 +34,7 @@ LAYERS = [
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
-EXTRAS = {"pyarrow", "pandas", "polars", "matplotlib", "onnx", "pyspark", "dask", "jinja2"}
+EXTRAS = {"pyarrow", "pandas", "polars", "matplotlib", "onnx", "pyspark", "dask", "distributed", "jinja2"}
 
 
 def imports(path):

@@ -87,6 +87,13 @@ def auc_interval(y: Any, scores: Any, level: float = 0.95) -> AucInterval:
     # Negatives beaten by a positive, instead of positives that beat them, have the same variance.
     spread_negative = _variance(doubled_placements(negatives, positives) / (2.0 * len(positives)))
     counts, spreads = (len(positives), len(negatives)), (spread_positive, spread_negative)
+    return interval_of_spreads(estimate, counts, spreads, level)
+
+
+def interval_of_spreads(
+    estimate: float, counts: tuple[int, int], spreads: tuple[float, float], level: float
+) -> AucInterval:
+    """Return the interval of an AUC from (N+, N-) and the sample variances (S+, S-) of the placements."""
     low, high = _score_interval(estimate, counts, spreads, level)
     return AucInterval(estimate, low, high)
 

@@ -51,7 +51,8 @@ def auc_on_engine(
     scores = np.concatenate([table["score"].to_numpy() for table in sampled])
     rows = np.concatenate([table["rows"].to_numpy() for table in sampled])
     cuts = _cuts(scores, rows, group_rows)
-    return merge_groups(map(checked, engine.regroup(SplitScores(score, cuts), rank_group, names))).interval(level)
+    groups = engine.regroup(SplitScores(score, cuts), rank_group, names, len(cuts) + 1)
+    return merge_groups(map(checked, groups)).interval(level)
 
 
 def _cuts(scores: FloatArray, rows: FloatArray, group_rows: int) -> FloatArray:

@@ -14,6 +14,8 @@ from pairsift.data.tables import import_pyarrow
 from pairsift.engines.passes import Pass, guarded
 from pairsift.engines.protocol import Gather, Split
 
+FAULTY = -1
+
 
 class Partition(Protocol):
     """A part of a table that can be read again and again, and sent to another process."""
@@ -50,19 +52,20 @@ class LocalEngine:
     def __init__(
         self, partitions: Sequence[Partition], names: Sequence[str], *, processes: int = 0, has_stable_keys: bool = True
     ) -> None:
-        self.partitions, self.names, self.has_stable_keys = list(partitions), list(names), has_stable_keys
+        self.names: Sequence[str] = list(names)
+        self.partitions, self.has_stable_keys = list(partitions), has_stable_keys
         self._processes = processes
 
     def map(self, work: Pass, columns: Sequence[str]) -> list[Any]:
         """Return the small table of each partition."""
         return self._run(partial(run_pass, work=work, columns=list(columns)), self.partitions)
 
-    def regroup(self, split: Split, gather: Gather, columns: Sequence[str]) -> list[Any]:
+    def regroup(self, split: Split, gather: Gather, columns: Sequence[str], n_groups: int) -> list[Any]:
         """Split each partition, bring the lines of each group together, and return the small table of each group."""
         pieces = self._run(partial(run_split, split=split, columns=list(columns)), self.partitions)
-        groups = sorted({group for piece in pieces for group in piece})
-        together = [[piece[group] for piece in pieces if group in piece] for group in groups]
-        return self._run(partial(run_gather, gather=gather), together)
+        together = [[lines_of(piece, group) for piece in pieces] for group in range(n_groups)]
+        found = self._run(partial(run_gather, gather=gather), together)
+        return [table for table in found if table is not None]
 
     def _run(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         if not self._processes:
@@ -79,21 +82,28 @@ def run_pass(partition: Partition, work: Pass, columns: list[str]) -> Any:
 
 
 def run_split(partition: Partition, split: Split, columns: list[str]) -> dict[int, Any]:
-    """Return the lines of each group of a partition; what is wrong with the data is group -1."""
-    pyarrow = import_pyarrow()
+    """Return the lines of each group of a partition; what is wrong with the data is under `FAULTY`."""
     table = guarded(lambda batches: _joined(split(batches)), partition.batches(columns))
-    if table.schema.metadata:
-        return {-1: table}
-    if table.num_rows == 0:
-        return {}
+    if table.num_columns == 0:
+        return {FAULTY: table} if table.schema.metadata else {}
     groups = table["group"].to_numpy()
-    return {int(group): table.take(pyarrow.array(np.flatnonzero(groups == group))) for group in np.unique(groups)}
+    return {
+        int(group): table.take(import_pyarrow().array(np.flatnonzero(groups == group))) for group in np.unique(groups)
+    }
 
 
-def run_gather(pieces: Sequence[Any], gather: Gather) -> Any:
-    """Return the small table of a group."""
-    faulty = [piece for piece in pieces if piece.schema.metadata]
-    return faulty[0] if faulty else gather(import_pyarrow().concat_tables(pieces))
+def lines_of(piece: dict[int, Any], group: int) -> Any | None:
+    """Return the lines of a group that a partition has, or what is wrong with it."""
+    return piece.get(FAULTY, piece.get(group))
+
+
+def run_gather(pieces: Sequence[Any | None], gather: Gather) -> Any | None:
+    """Return the small table of a group; None if no partition has lines of it."""
+    tables = [piece for piece in pieces if piece is not None]
+    faulty = [table for table in tables if table.num_columns == 0]
+    if faulty or not tables:
+        return faulty[0] if faulty else None
+    return gather(import_pyarrow().concat_tables(tables))
 
 
 def _joined(batches: Iterator[Any]) -> Any:

@@ -30,5 +30,8 @@ class Engine(Protocol):
     def map(self, work: Pass, columns: Sequence[str]) -> list[Any]:
         """Return the small table of each partition. Only the given columns need to be read."""
 
-    def regroup(self, split: Split, gather: Gather, columns: Sequence[str]) -> list[Any]:
-        """Split each partition, bring the lines of each group together, and return the small table of each group."""
+    def regroup(self, split: Split, gather: Gather, columns: Sequence[str], n_groups: int) -> list[Any]:
+        """Split each partition, bring the lines of each group together, and return the small table of each group.
+
+        Groups are numbered from 0 to n_groups - 1; one without lines has no table.
+        """

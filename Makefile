@@ -17,10 +17,10 @@ demo: $(VENV)/.demo
 	$(BIN)/pairsift demo
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -m "not slow and not engines"
+	$(BIN)/python -m pytest -m "not slow"
 
 test-slow: $(VENV)/.test
-	$(BIN)/python -m pytest -m "slow and not engines"
+	$(BIN)/python -m pytest -m slow
 
 test-engines: $(VENV)/.engines
 	$(BIN)/python -m pytest -m engines tests/engines

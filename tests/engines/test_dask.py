@@ -5,21 +5,18 @@ import signal
 import threading
 import time
 
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
+from distributed import Client, LocalCluster
+from same_rows import OPTIONS
 from scipy import sparse
 from sklearn.base import clone
 
-from conftest import OPTIONS
 from pairsift import auc_interval, load_model, save_model
-
-dask = pytest.importorskip("dask")
-import dask.array as da  # noqa: E402
-import dask.dataframe as dd  # noqa: E402
-import pandas as pd  # noqa: E402
-from distributed import Client, LocalCluster  # noqa: E402
-
-from pairsift.dask import DaskRanker  # noqa: E402
+from pairsift.dask import DaskRanker
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ endif
 # One thread for BLAS: timings and bits must not depend on how many cores a machine has.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-slow test-engines lint wheel clean
+.PHONY: demo test test-slow test-engines lint docs wheel clean
 
 demo: $(VENV)/.demo
 	$(BIN)/pairsift demo
@@ -30,11 +30,17 @@ lint: $(VENV)/.test $(VENV)/.lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The site, without a network: warnings are errors, all examples run, doctests pass, and links inside it lead somewhere.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -q -b doctest -d docs/_build/doctrees docs docs/_build/doctest
+	$(BIN)/python tools/check_site.py docs/_build/html
+
 wheel: $(VENV)/.venv
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) build dist docs/_build docs/gallery docs/reference/generated
 
 $(VENV)/.venv:
 	$(PYTHON) -m venv $(VENV)
@@ -51,6 +57,10 @@ $(VENV)/.test: $(VENV)/.venv $(SOURCES)
 $(VENV)/.engines: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet ".[test,spark,dask]"
 	touch $@
+
+$(VENV)/.docs: $(VENV)/.venv $(SOURCES)
+	$(BIN)/python -m pip install --quiet ".[docs]"
+	touch $@ $(VENV)/.test $(VENV)/.demo
 
 $(VENV)/.lint: $(VENV)/.venv pyproject.toml
 	$(BIN)/python -m pip install --quiet "ruff>=0.9" "mypy>=1.14"

@@ -19,7 +19,11 @@ CASES = tomllib.loads(Path(__file__).with_name("bad_inputs.toml").read_text())["
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("bad")
+    return make_files(tmp_path_factory.mktemp("bad"))
+
+
+def make_files(folder):
+    """Write what the cases name into an empty folder; the docs use it too, to print the messages."""
     _write_rows(folder)
     _write_tables(folder)
     _write_arrays(folder)

@@ -42,7 +42,9 @@ class _IfCalibrated:
 
 @dataclass(frozen=True)
 class LinearModel:
-    """A score ``w . x + intercept`` with two labels: above zero means ``classes_[1]``.
+    """A linear model with two labels; a score above zero means ``classes_[1]``.
+
+    The score of a row x is ``w . x + intercept``.
 
     Attributes
     ----------

@@ -126,28 +126,28 @@ class RandomSampler(SoftSampler):
 
 
 class SoftClose(SoftSampler):
-    """p = 2 / (1 + exp |m|)."""
+    """``p = 2 / (1 + exp |m|)``."""
 
     def probability(self, margins: FloatArray) -> FloatArray:
-        """Return 2 / (1 + exp |m|), written with exp(-|m|), which cannot overflow."""
+        """Return ``2 / (1 + exp |m|)``, written with ``exp(-|m|)``, which cannot overflow."""
         decay = np.exp(-np.abs(margins))
         p: FloatArray = 2 * decay / (1 + decay)
         return p
 
     def envelope(self, unchosen: Unchosen) -> Envelope:
-        """Return the bound 2 exp(-|m|)."""
+        """Return the bound ``2 exp(-|m|)``."""
         return CloseEnvelope(*unchosen.score_all())
 
 
 class SoftCorrect(SoftSampler):
-    """p = 1 - 2 / (1 + exp [1 - m]_+)."""
+    """``p = 1 - 2 / (1 + exp [1 - m]_+)``."""
 
     def probability(self, margins: FloatArray) -> FloatArray:
-        """Return tanh([1 - m]_+ / 2), which is the same number without cancellation."""
+        """Return ``tanh([1 - m]_+ / 2)``, which is the same number without cancellation."""
         return np.tanh(np.maximum(1 - margins, 0) / 2)
 
     def envelope(self, unchosen: Unchosen) -> Envelope:
-        """Return the bound min(1, [1 - m]_+ / 2)."""
+        """Return the bound ``min(1, [1 - m]_+ / 2)``."""
         return CorrectEnvelope(*unchosen.score_all())
 
 

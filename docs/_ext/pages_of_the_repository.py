@@ -1,0 +1,65 @@
+"""Pages that are files of the repository (RESULTS.md and its like) are included, and links to them lead to their pages.
+
+The files keep links that work where people read them: in the repository. Here they are turned before Sphinx reads them.
+"""
+
+import posixpath
+import re
+from pathlib import PurePosixPath
+
+# A file of the repository, and the page of the site that shows it.
+PAGES = {
+    "README.md": "index.md",
+    "RESULTS.md": "results.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing/index.md",
+}
+_LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s#]+)(#[^)\s]*)?\)")
+
+
+def turned(text, folder, site):
+    """Return Markdown whose links lead within the site.
+
+    Parameters
+    ----------
+    text : str
+        Markdown of a file in `folder` of the repository.
+    folder : str
+        As "docs/guide", or "" for the root.
+    site : str
+        The folder, relative to docs/, of the page that shows it.
+    """
+
+    def turn(found):
+        words, target, anchor = found.group(1), found.group(2), found.group(3) or ""
+        if "://" in target:
+            return found.group(0)
+        path = posixpath.normpath(posixpath.join(folder, target))
+        if path in PAGES:
+            path = f"docs/{PAGES[path]}"
+        if not path.startswith("docs/"):  # LICENSE and the like have no page
+            return words.strip("[]") if not words.startswith("!") else found.group(0)
+        inside = PurePosixPath(path).relative_to("docs").as_posix()
+        return f"{words}({posixpath.relpath(inside, site or '.')}{anchor})"
+
+    return _LINK.sub(turn, text)
+
+
+def _read_source(app, docname, content):
+    if app.env.doc2path(docname).suffix == ".md":
+        folder = posixpath.dirname(docname)
+        content[0] = turned(content[0], posixpath.join("docs", folder).rstrip("/"), folder)
+
+
+def _read_include(app, path, docname, content):
+    if path.suffix == ".md":
+        whole = (app.srcdir / path).resolve()
+        folder = whole.parent.relative_to(app.srcdir.parent.resolve()).as_posix()
+        content[0] = turned(content[0], "" if folder == "." else folder, posixpath.dirname(docname))
+
+
+def setup(app):
+    """Listen to what Sphinx reads."""
+    app.connect("source-read", _read_source)
+    app.connect("include-read", _read_include)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,54 @@
+"""Which names are public: what `import pairsift` offers, and what the modules for building on it offer."""
+
+import inspect
+from importlib import import_module
+
+# Modules whose `__all__` is public, and modules of which some names are.
+MODULES = ["pairsift", "pairsift.stats", "pairsift.sampling", "pairsift.inspection", "pairsift.data.datasets"]
+SOME_NAMES = {
+    "pairsift.active": ["Round", "Settings", "State", "active_sampling", "fit_active", "make_settings"],
+    "pairsift.data.convert": ["convert"],
+    "pairsift.data.store": ["StoreChangedError", "StoreError", "StoreFormatError"],
+    "pairsift.data.training": ["DataOptions", "TrainingData", "open_training_data"],
+    "pairsift.export": ["export_model"],
+    "pairsift.model": ["ModelFileError", "as_model", "trained_model"],
+}
+_FROM_SCIKIT_LEARN = ("fit", "decision_function", "predict", "score")
+
+
+def public_names():
+    """Return the full name of every public object; one that two modules offer is named by the first."""
+    names, seen = [], set()
+    for module, listed in [*((module, None) for module in MODULES), *SOME_NAMES.items()]:
+        home = import_module(module)
+        for name in listed or home.__all__:
+            thing = getattr(home, name)
+            if id(thing) not in seen:
+                seen.add(id(thing))
+                names.append(f"{module}.{name}")
+    return names
+
+
+def public_object(full_name):
+    """Return the object of a full name."""
+    module, name = full_name.rsplit(".", 1)
+    return getattr(import_module(module), name)
+
+
+def own_members(kind):
+    """Return the public methods and properties of a class that are its own, and what makes an estimator."""
+    shown = [
+        name
+        for name, member in vars(kind).items()
+        if not name.startswith("_")
+        and not name.endswith("_request")
+        and (inspect.isfunction(member) or isinstance(member, property | classmethod | staticmethod))
+    ]
+    inherited = [name for name in _FROM_SCIKIT_LEARN if hasattr(kind, name) and name not in shown]
+    return shown + inherited
+
+
+def members_by_class():
+    """Return what the page of each public class shows."""
+    things = {name: public_object(name) for name in public_names()}
+    return {name: own_members(thing) for name, thing in things.items() if inspect.isclass(thing)}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
-from public_names import members_by_class  # noqa: E402  (in the folder that was just added)
+from public_names import members_by_class
 
-import pairsift  # noqa: E402
+import pairsift
 
 project = "pairsift"
 author = "The pairsift developers"

@@ -2,8 +2,9 @@
 Learning curves
 ===============
 
-How good is the model after how many pairs? ``validation`` holds out a part of the rows and looks at it as training goes on; the curve comes with
-the interval of each AUC. The best that any model can reach on this data is known, because it is generated.
+How good is the model after how many pairs? ``validation`` holds out a part of the rows and looks at it as training
+goes on; the curve comes with the interval of each AUC. The best that any model can reach on this data is known,
+because it is generated.
 """
 
 import matplotlib.pyplot as plt

@@ -32,7 +32,7 @@ lint: $(VENV)/.test $(VENV)/.lint
 
 # The site, without a network: warnings are errors, all examples run, doctests pass, and links inside it lead somewhere.
 docs: $(VENV)/.docs
-	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python -m sphinx -E -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b doctest -d docs/_build/doctrees docs docs/_build/doctest
 	$(BIN)/python tools/check_site.py docs/_build/html
 

@@ -7,10 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pairsift import all_pairs
 from pairsift.all_pairs import HINGE, SQUARED_HINGE, AllPairs, Loss, argsort, loss_by_name, smoothed_hinge
 from pairsift.all_pairs_reference import mean_loss
 
-LOSSES = [HINGE, SQUARED_HINGE, smoothed_hinge(0.5), smoothed_hinge(1e-3)]
+# Every loss that the module defines, so that a new one is tested by existing; the hinge first.
+DEFINED = [value for value in vars(all_pairs).values() if isinstance(value, Loss)]
+LOSSES = [*DEFINED, smoothed_hinge(0.5), smoothed_hinge(1e-3)]
+assert LOSSES[0] is HINGE
 
 # Multiples of 1/4 make ties, and margins exactly at the kinks of every loss; plain floats make everything else.
 scores = st.lists(st.integers(-12, 12).map(lambda k: k / 4) | st.floats(-5, 5, width=32), min_size=1, max_size=30)

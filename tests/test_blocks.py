@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from pairsift.data import blocks
 from pairsift.data.block_rows import BlockRows
 from pairsift.data.blocks import ArrayBlocks, Block, GeneratedBlocks, StoreBlocks, SvmlightBlocks
 from pairsift.data.generate import GRAIN, RankingLaw, make_ranking, seed_from
@@ -64,6 +65,16 @@ SOURCES = {
     "generated": lambda path: _generated(path, None),
     "generated sparse": lambda path: _generated(path, 0.5),
 }
+
+
+def test_every_block_source_is_in_the_list(tmp_path):
+    defined = {name for name, kind in vars(blocks).items() if name.endswith("Blocks") and hasattr(kind, "__iter__")}
+    listed = set()
+    for number, make in enumerate(SOURCES.values()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        listed.add(type(make(folder)[0]).__name__)
+    assert defined == listed
 
 
 @pytest.fixture(params=SOURCES)

@@ -81,6 +81,11 @@ def header_of(model: LinearModel) -> dict[str, Any]:
 def load_model(path: str | os.PathLike[str]) -> LinearModel:
     """Read a model file.
 
+    Parameters
+    ----------
+    path : str or path
+        A file written by `pairsift fit` or `save_model`; nothing in it is executed.
+
     Raises
     ------
     ModelFileError

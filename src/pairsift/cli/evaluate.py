@@ -188,11 +188,12 @@ def _text(facts: dict[str, Any]) -> str:
         cut = facts["confusion"]
         above = f"above {facts['threshold']:g}"
         heads = f"label {positive}", f"label {negative}"
+        wide = max(14, *(len(head) + 2 for head in heads))
         lines += [
             "",
-            f"{'score':<17}{heads[0]:>14}{heads[1]:>14}",
-            f"  {above:<15}{cut['true_positive']:>14,}{cut['false_positive']:>14,}",
-            f"  {'not above':<15}{cut['false_negative']:>14,}{cut['true_negative']:>14,}",
+            f"{'score':<17}{heads[0]:>{wide}}{heads[1]:>{wide}}",
+            f"  {above:<15}{cut['true_positive']:>{wide},}{cut['false_positive']:>{wide},}",
+            f"  {'not above':<15}{cut['false_negative']:>{wide},}{cut['true_negative']:>{wide},}",
         ]
     if "plot" in facts:
         lines += ["", f"The curves are in {facts['plot']}."]

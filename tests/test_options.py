@@ -1,0 +1,186 @@
+"""Options and defaults are the same wherever they are told: in the code, in --help, in the README and in the docs."""
+
+import ast
+import inspect
+import re
+
+import click
+import pytest
+
+import pairsift
+from pairsift import estimators
+from pairsift.cli.methods import DEFAULTS
+from pairsift.sampling.registry import SAMPLERS
+from test_docs import PAGES, ROOT, name_of
+from test_help_and_completion import every_command
+
+ESTIMATORS = {
+    "active": estimators.ActiveRankSVM,
+    "exact": estimators.RankSVM,
+    "pointwise": estimators.WeightedSVM,
+    "combined": estimators.CombinedRankingRegression,
+}
+# What the command line has in its own way: a seed is an option of every method, and a terminal shows progress.
+ELSEWHERE = {"random_state", "verbose"}
+# Options of other programs that the pages name.
+FOREIGN = {"--no-build-isolation", "--ff-only"}
+
+
+def find(path):
+    command = pairsift_command()
+    for name in path:
+        command = command.get_command(click.Context(command), name)
+    return command
+
+
+def pairsift_command():
+    from pairsift.cli import pairsift as command
+
+    return command
+
+
+OPTIONS = {
+    " ".join(path): {
+        option
+        for parameter in find(path).params
+        if isinstance(parameter, click.Option)
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    }
+    | {"-h", "--help"}
+    for path in every_command()
+}
+
+
+@pytest.mark.parametrize("method", ESTIMATORS)
+def test_the_command_line_has_the_parameters_and_defaults_of_the_estimator(method):
+    signature = inspect.signature(ESTIMATORS[method]).parameters
+    expected = {name: parameter.default for name, parameter in signature.items() if name not in ELSEWHERE}
+    assert DEFAULTS[method] == expected
+
+
+def test_every_parameter_is_an_option_of_fit():
+    for defaults in DEFAULTS.values():
+        for name in defaults:
+            assert "--" + name.replace("_", "-") in OPTIONS["fit"]
+
+
+def test_help_states_the_defaults_of_the_code():
+    """An option whose default depends on the method is None to click, and its help says the default in words."""
+    stated = 0
+    for parameter in find(["fit"]).params:
+        found = re.search(r"\[default: (.+)\]$", getattr(parameter, "help", None) or "")
+        if found is None:
+            continue
+        defaults = {method: values[parameter.name] for method, values in DEFAULTS.items() if parameter.name in values}
+        said = found.group(1)
+        if said == "yes":
+            assert set(defaults.values()) == {True}
+        elif said.startswith("only "):
+            assert {method for method, value in defaults.items() if value is True} == {said.removeprefix("only ")}
+        elif re.fullmatch(r"[\d.]+", said):
+            assert {float(value) for value in defaults.values()} == {float(said)}
+        else:
+            assert set(defaults.values()) == {said}
+        stated += 1
+    assert stated >= 10
+
+
+def test_help_states_both_defaults_of_C():
+    text = next(parameter.help for parameter in find(["fit"]).params if parameter.name == "C")
+    assert f"({DEFAULTS['active']['C']:g})" in text
+    assert {f"({values['C']:g})" for method, values in DEFAULTS.items() if method != "active"} == {"(800)"}
+    assert "(800)" in text
+
+
+def test_help_offers_every_sampler():
+    sampling = next(parameter for parameter in find(["fit"]).params if parameter.name == "sampling")
+    assert list(sampling.type.choices) == list(SAMPLERS)
+
+
+def mentions(page):
+    """Yield (command or None, option) for everything that looks like an option in the code of a page."""
+    text = page.read_text()
+    for block in re.findall(r"^```(?:sh|console)?\n(.*?)^```|(`[^`\n]+`)", text, flags=re.MULTILINE | re.DOTALL):
+        for line in "".join(block).strip("`").splitlines():
+            yield from _of_line(line.split(" # ")[0])
+
+
+def _of_line(line):
+    words = re.findall(r"[^\s\[\]()|,;=\"']+", line)
+    if words and (words[0].startswith("python") or words[0] in ("pip", "make", "git", "cmake", ".venv/bin/pip")):
+        return  # options of others
+    command = None
+    if words and (words[0] == "pairsift" or words[0] in OPTIONS):
+        words = words[1:] if words[0] == "pairsift" else words
+        command = " ".join(words[:2]) if " ".join(words[:2]) in OPTIONS else words[0] if words else ""
+        command = command if command in OPTIONS else None
+    for word in words:
+        if re.fullmatch(r"--[A-Za-z][\w-]*", word):
+            yield command, word
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=name_of)
+def test_options_that_a_page_names_are_there(page):
+    known = set().union(*OPTIONS.values()) | FOREIGN | options_of_tools()
+    for command, option in mentions(page):
+        there = OPTIONS[command] if command is not None else known
+        assert option in there, f"pairsift {command or ''} has no {option}"
+
+
+def options_of_tools():
+    """Return what tools/*.py take; the pages tell how to run them."""
+    found = set()
+    for path in (ROOT / "tools").glob("*.py"):
+        found |= set(re.findall(r'add_argument\(\s*"(--[\w-]+)"', path.read_text()))
+    return found
+
+
+def test_the_test_sees_options():
+    assert list(_of_line("pairsift fit train.svm --C auto -o x --budget 30s")) == [("fit", "--C"), ("fit", "--budget")]
+    assert list(_of_line("--calibration logistic")) == [(None, "--calibration")]
+    assert list(_of_line("datasets list --json")) == [("datasets list", "--json")]
+    assert list(_of_line("python tools/x.py --sets a")) == []
+    assert sum(1 for page in PAGES for _ in mentions(page)) > 100
+
+
+def calls(page):
+    """Yield the calls of public names in the code of a page, as syntax trees; what is no Python is left out."""
+    pieces = re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    pieces += [piece for piece in re.findall(r"`([^`\n]+)`", page.read_text()) if re.match(r"\w+\(", piece)]
+    for piece in pieces:
+        try:
+            tree = ast.parse(piece.replace("...", "0"))
+        except SyntaxError:
+            continue  # words with brackets
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in pairsift.__all__:
+                yield node
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_parameters_that_a_page_names_are_there(page):
+    for call in calls(page):
+        known = inspect.signature(getattr(pairsift, call.func.id)).parameters
+        for keyword in call.keywords:
+            assert keyword.arg is None or keyword.arg in known, f"{call.func.id} has no {keyword.arg}"
+
+
+def test_the_test_sees_calls():
+    assert sum(len(call.keywords) for page in PAGES for call in calls(page)) > 30
+
+
+def stated_defaults():
+    """Defaults that pages state in words, where they state them."""
+    strength, fit = (ROOT / "docs" / name for name in ("strength.md", "fit.md"))
+    found = re.search(
+        r'"auto" is the default: ([\d.]+) for `ActiveRankSVM`, ([\d.]+) for the others', strength.read_text()
+    )
+    yield "strength.md", float(found.group(1)), DEFAULTS["active"]["C"]
+    yield "strength.md", float(found.group(2)), DEFAULTS["exact"]["C"]
+    found = re.search(r"\| pairs \| `(\d+)` \|", fit.read_text())
+    yield "fit.md", int(found.group(1)), DEFAULTS["active"]["budget"]
+
+
+def test_defaults_that_pages_state_are_those_of_the_code():
+    for page, said, default in stated_defaults():
+        assert said == default, page

@@ -1,0 +1,159 @@
+"""What the site is made of: every public name has a page, docstrings agree with signatures, examples are there.
+
+`make docs` builds the site itself, with warnings as errors.
+"""
+
+import doctest
+import inspect
+import re
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from test_docs_printed import load_tool
+from test_layers import LAYERS
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS / "_ext"))
+
+from pages_of_the_repository import turned  # noqa: E402
+from public_names import members_by_class, public_names, public_object  # noqa: E402
+
+NAMES = public_names()
+check_site = load_tool("check_site")
+draw_diagrams = load_tool("draw_diagrams")
+
+
+def test_every_public_name_is_on_the_page_once():
+    listed = re.findall(r"^   ~(pairsift\.[\w.]+)$", (DOCS / "reference" / "api.rst").read_text(), flags=re.MULTILINE)
+    assert sorted(listed) == sorted(NAMES)
+
+
+def described():
+    """Every public function, class and method with parameters: (name, object whose docstring tells, signature)."""
+    for name in NAMES:
+        thing = public_object(name)
+        if inspect.isclass(thing):
+            for member in members_by_class()[name]:
+                if inspect.isfunction(getattr(thing, member)):
+                    yield f"{name}.{member}", getattr(thing, member)
+        if inspect.isclass(thing) or inspect.isfunction(thing):
+            yield name, thing
+
+
+DESCRIBED = dict(described())
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_everything_public_has_a_docstring_of_its_own(name):
+    doc = DESCRIBED[name].__doc__
+    assert doc
+    assert not doc.startswith(f"{name.rsplit('.', 1)[1]}("), (
+        "that is what dataclasses and named tuples write themselves"
+    )
+
+
+def documented_parameters(doc):
+    """Return {name: (type, whole line)} of a NumPy-style section "Parameters", in its order."""
+    found = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", inspect.cleandoc(doc), re.MULTILINE | re.DOTALL)
+    if found is None:
+        return None
+    lines = [line for line in found.group(1).splitlines() if line and not line.startswith(" ")]
+    return {
+        name.strip().lstrip("*"): line.partition(" : ")[2]
+        for line in lines
+        for name in line.partition(" : ")[0].split(",")
+    }
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_docstring_agrees_with_signature(name):
+    documented = documented_parameters(DESCRIBED[name].__doc__)
+    if documented is None:
+        return
+    parameters = {key: value for key, value in inspect.signature(DESCRIBED[name]).parameters.items() if key != "self"}
+    assert list(documented) == [key for key in parameters if key in documented], "names or their order differ"
+    required = [key for key, value in parameters.items() if value.default is value.empty]
+    assert set(required) <= set(documented), "a parameter without default is not described"
+    for key, text in documented.items():
+        stated = re.search(r"default=(.+)$", text)
+        if stated:
+            assert eval(stated.group(1), {}) == parameters[key].default, f"{key}: the docstring states another default"
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("pairsift.") and name.count(".") == 1])
+def test_parameters_of_what_pairsift_exports_are_all_described(name):
+    thing = DESCRIBED[name]
+    parameters = [key for key in inspect.signature(thing).parameters if key != "self"]
+    if hasattr(thing, "__dataclass_fields__"):  # its fields are described as attributes
+        return
+    assert list(documented_parameters(thing.__doc__) or []) == parameters
+
+
+@pytest.mark.parametrize("name", [name for name, thing in DESCRIBED.items() if ">>>" in thing.__doc__])
+def test_examples_in_docstrings(name):
+    finder = doctest.DocTestFinder(recurse=False)
+    failed, tried = doctest.DocTestRunner().run(finder.find(DESCRIBED[name], name)[0])
+    assert tried > 0
+    assert failed == 0
+
+
+def test_there_are_examples_for_the_gallery_and_each_says_what_it_shows():
+    examples = sorted((ROOT / "examples").glob("plot_*.py"))
+    assert len(examples) >= 10
+    for path in examples:
+        assert re.match(r'"""\n[^\n]+\n=+\n\n[A-Z`]', path.read_text()), (
+            f"{path.name} must begin with a title and a text"
+        )
+
+
+def test_pages_name_only_examples_that_are_there():
+    for page in [*DOCS.glob("*.md"), *DOCS.glob("[!_]*/*.md")]:
+        for name in re.findall(r"gallery/(plot_\w+)", page.read_text()):
+            assert (ROOT / "examples" / f"{name}.py").exists(), f"{page}: {name}"
+
+
+def test_pictures_are_those_of_the_script():
+    assert (DOCS / "guide" / "choosing.svg").read_text() == draw_diagrams.choosing()
+    assert (DOCS / "contributing" / "architecture.svg").read_text() == draw_diagrams.architecture()
+
+
+def test_the_picture_of_the_layers_keeps_their_order():
+    level = {name: number for number, names in enumerate(LAYERS) for name in names}
+    drawn = [re.findall(r"(\w+)(?:/|\.py)", lines[0]) for lines, _ in draw_diagrams.LAYERS[:-1]]
+    for above, below in pairwise(drawn):
+        assert min(level[name] for name in above) >= max(level[name] for name in below), (above, below)
+
+
+def test_links_out_of_the_docs_lead_to_pages_of_the_site():
+    assert turned("[a](../RESULTS.md) [b](data.md#x)", "docs", "") == "[a](results.md) [b](data.md#x)"
+    assert turned("[a](docs/data.md), [l](LICENSE)", "", "contributing") == "[a](../data.md), l"
+    assert turned("[a](https://example.org/x.md)", "docs", "") == "[a](https://example.org/x.md)"
+    assert turned("![p](docs/roc.svg)", "", "") == "![p](roc.svg)"
+
+
+def test_the_check_of_the_site_sees_faults(tmp_path):
+    (tmp_path / "a.html").write_text('<h1 id="top">a</h1><a href="b.html#here">b</a><a href="#top">up</a>')
+    (tmp_path / "b.html").write_text('<p id="here">b</p><a href="https://example.org">out</a>')
+    assert check_site.faults(tmp_path) == ([], 3)
+    (tmp_path / "c.html").write_text(
+        '<a href="b.html#there">1</a><a href="d.html">2</a><img src="p.png"><script src="https://example.org/s.js">'
+    )
+    found, _ = check_site.faults(tmp_path)
+    assert [line.split(": ", 1)[1] for line in found] == [
+        "b.html#there names a place that is not on that page",
+        "d.html is not there",
+        "p.png is not there",
+        "https://example.org/s.js is fetched from a server",
+    ]
+    assert "has no pages" in check_site.faults(tmp_path / "nothing")[0][0]
+
+
+def test_make_docs_is_what_contributors_are_told():
+    assert "make docs" in (ROOT / "CONTRIBUTING.md").read_text()
+    done = subprocess.run(["make", "-n", "docs"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "sphinx -W" in done.stdout

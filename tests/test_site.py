@@ -127,6 +127,8 @@ def test_the_picture_of_the_layers_keeps_their_order():
     drawn = [re.findall(r"(\w+)(?:/|\.py)", lines[0]) for lines, _ in draw_diagrams.LAYERS[:-1]]
     for above, below in pairwise(drawn):
         assert min(level[name] for name in above) >= max(level[name] for name in below), (above, below)
+    folders = {path.parent.name for path in (ROOT / "src" / "pairsift").glob("*/__init__.py")}
+    assert folders <= {name for names in drawn for name in names}, "a folder is not drawn"
 
 
 def test_links_out_of_the_docs_lead_to_pages_of_the_site():

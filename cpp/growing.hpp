@@ -5,14 +5,30 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <limits>
 #include <new>
 #include <type_traits>
 #include <utility>
 
 namespace pairsift {
+
+// Says how much was asked for: Python makes a MemoryError of it, and the user can tell a wrong file from a small machine.
+class NoMemory : public std::bad_alloc {
+   public:
+    explicit NoMemory(double bytes) { std::snprintf(text_, sizeof text_, "Unable to allocate %.1f MB", bytes / 1e6); }
+    const char* what() const noexcept override { return text_; }
+
+   private:
+    char text_[64];
+};
+
+// The first exception of a thread needs a few bytes of its own, and the C library ends the process when it cannot have
+// them; so they are asked for while there is memory.
+inline void make_room_for_exceptions() { (void)std::uncaught_exceptions(); }
 
 template <class T>
 class Growing {
@@ -64,13 +80,13 @@ class Growing {
    private:
     void reserve_more(std::size_t n) {
         constexpr std::size_t most = std::numeric_limits<std::size_t>::max() / sizeof(T) / 4;
-        if (n > most || capacity_ > most) throw std::bad_alloc();
+        if (n > most || capacity_ > most) throw NoMemory((static_cast<double>(size_) + static_cast<double>(n)) * sizeof(T));
         resize(std::max({size_ + n, capacity_ + capacity_ / 2, std::size_t(64)}));
     }
 
     void resize(std::size_t capacity) {
         void* moved = std::realloc(static_cast<void*>(data_), capacity * sizeof(T));
-        if (moved == nullptr) throw std::bad_alloc();
+        if (moved == nullptr) throw NoMemory(static_cast<double>(capacity) * sizeof(T));
         data_ = static_cast<T*>(moved);
         capacity_ = capacity;
     }

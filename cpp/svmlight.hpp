@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -78,6 +79,7 @@ class SvmlightParser {
     }
 
     void read_pieces(const char* begin, const char* end, int threads) {
+        make_room_for_exceptions();
         const std::int64_t most = (end - begin) / piece_bytes_ + 1;
         const std::int64_t wanted = std::clamp<std::int64_t>(threads, 1, most);
         while (static_cast<std::int64_t>(pieces_.size()) < wanted) pieces_.push_back(std::make_unique<LineRun<Value>>());
@@ -85,11 +87,14 @@ class SvmlightParser {
         std::vector<std::exception_ptr> errors(n_pieces_);
         std::vector<std::thread> workers;
         workers.reserve(n_pieces_);
+        std::atomic<std::int64_t> started{0};
         const char* start = begin;
         for (std::int64_t k = 0; k < wanted; ++k) {
             const char* stop = k + 1 == wanted ? end : next_line_start(begin + (end - begin) / wanted * (k + 1), start, end);
             const auto at = static_cast<std::size_t>(k);
-            auto job = [run = pieces_[at].get(), error = &errors[at], start, stop, this] {
+            auto job = [run = pieces_[at].get(), error = &errors[at], started = &started, start, stop, this] {
+                make_room_for_exceptions();
+                started->fetch_add(1);
                 try {
                     run->read(start, stop, limits_);
                 } catch (...) {
@@ -97,11 +102,12 @@ class SvmlightParser {
                 }
             };
             start = stop;
-            if (k + 1 == wanted) {
+            if (k + 1 == wanted || !has_room_for_a_thread()) {
                 job();
             } else {
                 try {
                     workers.emplace_back(job);
+                    while (started.load() <= k) std::this_thread::yield();  // before memory is used up elsewhere
                 } catch (const std::system_error&) {  // no thread to be had
                     job();
                 }
@@ -110,6 +116,14 @@ class SvmlightParser {
         for (auto& worker : workers) worker.join();
         for (auto& error : errors)
             if (error) std::rethrow_exception(error);
+    }
+
+    // A thread whose first few bytes cannot be had is ended by the C library, and the process with it: no exception is thrown.
+    static bool has_room_for_a_thread() {
+        constexpr std::size_t stack_and_more = std::size_t{32} << 20;
+        void* volatile room = std::malloc(stack_and_more);  // volatile: else the compiler sees that it is not used
+        std::free(room);
+        return room != nullptr;
     }
 
     static const char* next_line_start(const char* wanted, const char* start, const char* end) {

@@ -88,7 +88,19 @@ def main() -> None:
 def _reason(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory: {_needed(str(error))}. A row store (pairsift convert) is read in small parts."
     return str(error) or type(error).__name__
+
+
+def _needed(text: str) -> str:
+    """Return how much memory was asked for, or, where nobody said it, how much is in use."""
+    if any(character.isdecimal() for character in text):
+        return text.rstrip(".")
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return f"more is needed than the {used / 1e6:,.0f} MB that were in use"
 
 
 def _one_line(text: str) -> str:

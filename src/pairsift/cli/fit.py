@@ -124,6 +124,7 @@ def fit(
     options, strength = choose_strength(method, rows.problem, options, random_state)
 
     def write(fitted: Fitted) -> dict[str, Any]:
+        rows.check_unchanged()
         facts = _facts(rows.problem, fitted, read - started, time.perf_counter() - read) | strength
         _write(output, rows, fitted, settings, facts, calibration, base_rate)
         return facts

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pairsift._typing import AnyArray, FloatArray, IntArray
+from pairsift.data.file_state import FileState
 from pairsift.data.generate import GRAIN, RankingLaw
 from pairsift.data.problem import check_sample_weight
 from pairsift.data.rows import CsrRows, DenseRows, MemoryRows, as_rows
@@ -77,6 +78,7 @@ class ArrayBlocks:
             part = slice(start, min(start + self._step, self._rows.n_rows))
             weights = None if self._weights is None else self._weights[part]
             yield Block(_slice(self._rows, part.start, part.stop), self._y[part], weights, start)
+            self._rows.check_unchanged()  # after they were used: mapped rows are read when they are needed
 
 
 class StoreBlocks:
@@ -110,6 +112,7 @@ class SvmlightBlocks:
         block_bytes: int = BLOCK_BYTES,
     ) -> None:
         self._path, self._dtype, self._threads, self._block_bytes = path, dtype, threads, block_bytes
+        self._state = FileState(path)
         self.summary = scan_svmlight(
             path, n_features=n_features, zero_based=zero_based, threads=threads, block_bytes=block_bytes
         )
@@ -119,6 +122,7 @@ class SvmlightBlocks:
         for values, indices, starts, y, _ in iterate_svmlight(
             self._path, dtype=self._dtype, threads=self._threads, block_bytes=self._block_bytes
         ):
+            self._state.check()  # every pass must see what the first one saw
             columns = indices if self.summary.zero_based else indices - indices.dtype.type(1)
             yield Block(CsrRows(values, columns, starts, self.summary.n_features), y, None, first)
             first += len(y)

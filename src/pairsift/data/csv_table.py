@@ -17,6 +17,7 @@ from contextlib import closing, contextmanager
 from typing import Any, BinaryIO, cast
 
 from pairsift.data.compressed import is_damage, open_binary
+from pairsift.data.file_state import FileState, name_file
 from pairsift.data.tables import TableError, _check_names, import_pyarrow, rebatched
 
 BLOCK_BYTES = 2**20  # pyarrow reads up to some 30 of them ahead
@@ -54,6 +55,7 @@ class CsvTable:
             raise ValueError(f"The delimiter is one character; got {delimiter!r}.")
         self._source, self._delimiter = source, delimiter
         self.name = name or (os.fspath(source) if isinstance(source, str | os.PathLike) else "standard input")
+        self._state = FileState(source) if isinstance(source, str | os.PathLike) else None
         self._header = self._read_header()
         known = {"number": pyarrow.float64(), "bool": pyarrow.bool_(), "text": pyarrow.string()}
         self._fixed = {column: known[kind] for column, kind in (types or {}).items()}
@@ -73,10 +75,15 @@ class CsvTable:
         """
         try:
             with self._opened(columns) as reader:
-                yield from rebatched((batch.select(list(columns)) for batch in reader), len(columns))
+                yield from rebatched((self._unchanged(batch).select(list(columns)) for batch in reader), len(columns))
         except Exception as error:
             self._widen(error)
             raise self._named(error) from error
+
+    def _unchanged(self, batch: Any) -> Any:
+        if self._state is not None:
+            self._state.check()
+        return batch
 
     def _is_file(self) -> bool:
         return isinstance(self._source, str | os.PathLike)
@@ -158,6 +165,7 @@ class CsvTable:
         if is_damage(error) and self._is_file():
             return TableError(f"{self.name}: the compressed file is cut off or damaged ({error}).")
         if not type(error).__module__.startswith("pyarrow"):
+            name_file(error, self.name)
             return error
         if "straddl" in str(error):
             return TableError(f"{self.name}: a row is longer than {BLOCK_BYTES} bytes; is a closing quote missing?")

@@ -7,6 +7,7 @@ An ``.npz`` holds the array ``X``, or a CSR matrix as `scipy.sparse.save_npz` wr
 
 from __future__ import annotations
 
+import errno
 import os
 import zipfile
 from collections.abc import Mapping
@@ -16,7 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairsift._typing import AnyArray
-from pairsift.data.rows import CsrRows, MemoryRows, as_rows
+from pairsift.data.file_state import FileState, name_file
+from pairsift.data.mapped_rows import MappedRows
+from pairsift.data.rows import CsrRows, DenseRows, MemoryRows, as_rows
 
 _CSR = ("data", "indices", "indptr", "shape")
 
@@ -40,9 +43,14 @@ def read_numpy(path: str | os.PathLike[str], label: str | None = None) -> NumpyR
     """
     if Path(path).suffix.lower() == ".npy":
         y = None if label is None else _load(label)
-        return _checked(path, _as_rows(path, _load(path)), y, None)
+        state = FileState(path)
+        rows = _as_rows(path, _load(path))
+        state.check()
+        return _checked(path, MappedRows(rows.values, state) if isinstance(rows, DenseRows) else rows, y, None)
+    state = FileState(path)
     with _open_archive(path) as arrays:
         known = {name: _member(path, arrays, name) for name in arrays}
+    state.check()
     rows = _rows(path, known)
     if label is not None and label not in known and not label.endswith(".npy"):
         raise ValueError(f"{path}: there is no array {label!r}; the arrays are {', '.join(sorted(known))}.")
@@ -94,6 +102,12 @@ def _load(path: str | os.PathLike[str]) -> AnyArray:
         return np.lib.format.open_memmap(path, mode="r")
     except (ValueError, EOFError, TypeError) as error:
         raise ValueError(f"{path}: not a .npy file of numbers ({_short(error)}).") from error
+    except OSError as error:
+        name_file(error, path)
+        if error.errno == errno.ENOMEM:
+            size = os.stat(path).st_size / 1e6
+            raise MemoryError(f"{path}: Unable to map its {size:,.1f} MB into memory") from error
+        raise
 
 
 def _open_archive(path: str | os.PathLike[str]) -> Any:

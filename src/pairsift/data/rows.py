@@ -119,6 +119,9 @@ class MemoryRows:
             self._refuse(self.kernel.first_bad_in_range(0, self.n_rows))
             self._check_on_read = False
 
+    def check_unchanged(self) -> None:
+        """Raise `ValueError` if the rows lie in a file that was changed meanwhile; those in memory never are."""
+
     def check_norms(self) -> None:
         """Raise `ValueError` when the square of a row's length overflows."""
         norms = np.empty(self.n_rows)

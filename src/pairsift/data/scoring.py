@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pairsift._typing import AnyArray, BoolArray, FloatArray, IntArray
+from pairsift.data.file_state import FileState
 from pairsift.data.formats import STANDARD_INPUT, check_file, data_format, is_row_store
 from pairsift.data.labels import match_label, show
 from pairsift.data.rows import CsrRows, MemoryRows
@@ -131,12 +132,15 @@ def open_scoring_blocks(
 
 def _from_svmlight(path: Any, model: ScoringModel, options: ScoringOptions) -> Iterator[ScoringBlock]:
     source = sys.stdin.buffer if os.fspath(path) == STANDARD_INPUT else path
+    state = None if source is sys.stdin.buffer else FileState(path)
     zero_based = model.zero_based
     if zero_based is None:
         # A pipe cannot be read twice to see how it counts; LIBSVM's convention is from one.
         zero_based = os.path.isfile(path) and scan_svmlight(path).zero_based
     first = 0
     for values, indices, starts, y, _ in iterate_svmlight(source):
+        if state is not None:
+            state.check()
         if not zero_based and len(indices) and indices.min() == 0:
             raise ValueError(f"{path}: index 0 occurs, but the training text counted from one; these data do not fit.")
         rows = _narrowed(values, indices - indices.dtype.type(not zero_based), starts, model.n_features_in_)

@@ -29,6 +29,7 @@ import numpy.typing as npt
 from pairsift import _core
 from pairsift._typing import AnyArray, FloatArray, IntArray
 from pairsift.data.compressed import is_damage, open_binary
+from pairsift.data.file_state import FileState, name_file
 from pairsift.data.rows import CsrRows
 
 if TYPE_CHECKING:
@@ -202,6 +203,7 @@ class _Reader:
         most = _INT64_MAX if n_features is None else n_features - (zero_based is True)
         kernel = _check_dtype(dtype)
         self.parser: _core._SvmlightParser = kernel(1 if zero_based is False else 0, most, piece_bytes)
+        self._state: FileState | None = None
 
     @property
     def name(self) -> str:
@@ -216,6 +218,7 @@ class _Reader:
             yield from self._feed(self.source, block_bytes)
             return
         with open_binary(Path(self.source)) as stream:
+            self._state = FileState(self.source)
             yield from self._feed(stream, block_bytes)
 
     def _feed(self, stream: BinaryIO, block_bytes: int) -> Iterator[None]:
@@ -224,6 +227,8 @@ class _Reader:
             if filled == len(buffer):  # a line longer than the buffer
                 buffer = np.concatenate([buffer, np.empty_like(buffer)])
             filled, last = self._fill(stream, buffer, filled)
+            if self._state is not None:
+                self._state.check()
             used = self.parser.feed(buffer[:filled], last, self.threads)
             self._refuse_fault()
             buffer[: filled - used] = buffer[used:filled].copy()
@@ -238,6 +243,7 @@ class _Reader:
                 got = cast(Any, stream).readinto(view[filled:])
             except Exception as error:
                 if not is_damage(error):
+                    name_file(error, self.name)
                     raise
                 reason = f"the compressed file is cut off or damaged ({error})"
                 raise SvmlightError(self.name, None, None, reason) from None

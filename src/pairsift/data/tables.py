@@ -18,6 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from pairsift.data.file_state import FileState, name_file
+
 BATCH_BYTES = 2**23
 BATCH_ROWS = 2**16
 
@@ -89,6 +91,7 @@ class ParquetTable:
 
         self.name = os.fspath(path)
         with _naming(self.name, "Parquet"):
+            self._state = FileState(path)
             self._file = parquet.ParquetFile(path)
             self.schema = self._file.schema_arrow
         _check_names(self.schema.names, self.name)
@@ -98,7 +101,11 @@ class ParquetTable:
         with _naming(self.name, "Parquet"):
             wanted = list(columns)
             parts = self._file.iter_batches(batch_size=rows_for(len(wanted)), columns=wanted, use_threads=False)
-            yield from rebatched((part.select(wanted) for part in parts), len(wanted))
+            yield from rebatched((self._unchanged(part).select(wanted) for part in parts), len(wanted))
+
+    def _unchanged(self, batch: Any) -> Any:
+        self._state.check()
+        return batch
 
 
 class ArrowTable:
@@ -106,6 +113,7 @@ class ArrowTable:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name, self._path = os.fspath(path), Path(path)
+        self._state = FileState(path)
         with _naming(self.name, "Arrow"):
             self.schema = self._open().schema
         _check_names(self.schema.names, self.name)
@@ -120,6 +128,7 @@ class ArrowTable:
             yield from rebatched((self._checked(part).select(list(columns)) for part in parts), len(columns))
 
     def _checked(self, batch: Any) -> Any:
+        self._state.check()
         # The file may be damaged or worse, and a wrong offset would be followed out of the buffer.
         batch.validate(full=True)
         return batch
@@ -179,6 +188,7 @@ class _naming:
         if error is None or isinstance(error, TableError) or not isinstance(error, Exception):
             return
         if isinstance(error, OSError) and error.errno is not None:
+            name_file(error, self._name)
             return
         # pyarrow's errors are ValueErrors, OSErrors without a number, KeyErrors and NotImplementedErrors.
         if type(error).__module__.startswith("pyarrow") or isinstance(error, OSError):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pairsift._typing import AnyArray
+from pairsift.data.file_state import FileState
 from pairsift.data.formats import STANDARD_INPUT, check_file, data_format, is_row_store
 from pairsift.data.labels import match_label, show
 from pairsift.data.problem import Problem, make_problem, split_binary_labels
@@ -74,6 +75,8 @@ class TrainingData:
     has_qid : bool
         Whether the text had query ids, which are not used.
     store : RowStore or None
+    state : FileState or None
+        What the file was when it was opened; None for standard input.
     """
 
     problem: Problem
@@ -84,6 +87,12 @@ class TrainingData:
     zero_based: bool | None = None
     has_qid: bool = False
     store: RowStore | None = None
+    state: FileState | None = None
+
+    def check_unchanged(self) -> None:
+        """Raise `ValueError` if the file was changed since it was opened."""
+        if self.state is not None:
+            self.state.check()
 
 
 @dataclass(frozen=True)
@@ -118,14 +127,21 @@ def open_training_data(
     options = options or DataOptions()
     check_kind(scale)
     kind = _checked_format(path, options)
+    state = None if os.fspath(path) == STANDARD_INPUT else FileState(path)
+    data = _read(path, kind, options)
+    data = _scaled(data, scale) if data.store is None else _scaled_store(data, scale)
+    return replace(data, state=state)
+
+
+def _read(path: str | os.PathLike[str], kind: str, options: DataOptions) -> TrainingData:
     if kind == "svmlight":
-        return _scaled(_from_svmlight(path, options), scale)
+        return _from_svmlight(path, options)
     if kind in ("npy", "npz"):
-        return _scaled(_from_numpy(path, options), scale)
+        return _from_numpy(path, options)
     if kind == "arrow" and is_row_store(path):
-        return _scaled_store(_from_store(path, options), scale)
+        return _from_store(path, options)
     with table_source(path, kind, options) as blocks:
-        return _scaled(_from_table(blocks), scale)
+        return _from_table(blocks)
 
 
 @contextmanager

@@ -52,7 +52,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from types import TracebackType
@@ -177,18 +178,19 @@ class Results:
         values = {**asdict(outcome), "result": json.dumps(outcome.result, sort_keys=True)}
         row = (*cell, *(values[name] for name in _VALUES))
         marks = ",".join("?" * len(_COLUMNS))
-        with self._connection:
+        with self._naming_faults(), self._connection:
             self._connection.execute(f"REPLACE INTO cells ({','.join(_COLUMNS)}) VALUES ({marks})", row)
 
     def remove(self, cells: Iterable[Cell]) -> None:
         """Forget cells, and commit."""
         where = " AND ".join(f"{name} = ?" for name in _KEY)
-        with self._connection:
+        with self._naming_faults(), self._connection:
             self._connection.executemany(f"DELETE FROM cells WHERE {where}", list(cells))
 
     def statuses(self) -> dict[Cell, Status]:
         """Return the status of every cell that is in the store."""
-        rows = self._connection.execute(f"SELECT {','.join(_KEY)}, status FROM cells")
+        with self._naming_faults():
+            rows = self._connection.execute(f"SELECT {','.join(_KEY)}, status FROM cells").fetchall()
         return {Cell(*row[:-1]): row[-1] for row in rows}
 
     def rows(
@@ -214,18 +216,28 @@ class Results:
         where = " AND ".join(f"{name} = ?" for name in given) or "1"
         order = "experiment, dataset, method, settings, fold, pool"
         query = f"SELECT {','.join(_COLUMNS)} FROM cells WHERE {where} ORDER BY {order}"
-        found = (_row(values) for values in self._connection.execute(query, tuple(given.values())))
+        with self._naming_faults():
+            found = [_row(values) for values in self._connection.execute(query, tuple(given.values()))]
         return [row for row in found if all(row.settings.get(name) == value for name, value in settings.items())]
 
     @property
     def facts(self) -> dict[str, str]:
         """What is true of the whole store: ``mode`` and so on."""
-        return dict(self._connection.execute("SELECT name, value FROM facts"))
+        with self._naming_faults():
+            return dict(self._connection.execute("SELECT name, value FROM facts"))
 
     def set_fact(self, name: str, value: str) -> None:
         """Write a fact of the whole store, and commit."""
-        with self._connection:
+        with self._naming_faults(), self._connection:
             self._connection.execute("REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    @contextmanager
+    def _naming_faults(self) -> Iterator[None]:
+        """Word what SQLite says of a full disk or a damaged file, and what is wrong with a row."""
+        try:
+            yield
+        except (sqlite3.Error, ValueError) as error:
+            raise ValueError(f"{self.path}: the store of results cannot be used ({error}).") from error
 
 
 def _row(values: tuple[Any, ...]) -> Row:

@@ -1,0 +1,187 @@
+"""The fault campaign in short, and what it found: each of the tests by name failed before its fix."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, feather, parquet
+
+from faults.attacks import ATTACKS
+from pairsift import make_ranking, read_svmlight
+from pairsift.cli import _reason
+from pairsift.data import blocks as blocks_module
+from pairsift.data import csv_table, svmlight, tables
+from pairsift.data.blocks import ArrayBlocks, StoreBlocks
+from pairsift.data.convert import convert
+from pairsift.data.file_state import DataChangedError
+from pairsift.data.scoring import ScoringOptions, open_scoring_blocks
+from pairsift.data.training import DataOptions, open_training_data
+from pairsift.experiments.results import Outcome, Results
+from pairsift.linear_model import LinearModel
+from test_cli import write_svmlight
+from test_reproduce import cell_of
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_loses_nothing(name):
+    line = [sys.executable, "-m", "faults", name, "--count", str(ATTACKS[name].short), "--seed", "1"]
+    done = subprocess.run(line, cwd=HERE, capture_output=True, text=True, check=False, timeout=600)
+    tally = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {}
+    assert tally.get("losses") == [], done.stderr
+    assert tally["count"] >= ATTACKS[name].short
+
+
+class Failing:
+    """A stream that gives some bytes and then fails, as a disk does."""
+
+    def __init__(self):
+        self._given = False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def readinto(self, buffer):
+        if self._given:
+            raise OSError(errno.EIO, "Input/output error")
+        self._given = True
+        buffer[:6] = b"1 1:1\n"
+        return 6
+
+
+def test_a_failed_read_names_the_file_that_is_read(tmp_path, monkeypatch):
+    """It named no file, and of `score` even the file that is written."""
+    path = tmp_path / "rows.svm"
+    path.write_text("1 1:1\n")
+    monkeypatch.setattr(svmlight, "open_binary", lambda path: Failing())
+    with pytest.raises(OSError, match="Input/output error") as caught:
+        read_svmlight(path)
+    assert _reason(caught.value) == f"{path}: Input/output error"
+
+
+WRITERS = {
+    "rows.csv": csv.write_csv,
+    "rows.parquet": partial(parquet.write_table, row_group_size=500),
+    "rows.feather": partial(feather.write_feather, chunksize=500),
+}
+FORMATS = ["rows.svm", "rows.npy", "rows.arrow", *WRITERS]
+
+
+def write(folder, name, seed):
+    X, y = make_ranking(3000, 4, random_state=seed)
+    path = folder / name
+    table = pa.table({"y": y, **{f"x{k}": X[:, k] for k in range(4)}})
+    if name == "rows.svm":
+        write_svmlight(path, X, y)
+    elif name == "rows.npy":
+        np.save(path, X)
+        np.save(folder / "y.npy", y)
+    elif name == "rows.arrow":
+        convert(ArrayBlocks(X, y), path)
+    else:
+        WRITERS[name](table, path)
+    return path
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_change_while_it_is_scored_is_noticed(tmp_path, name, monkeypatch):
+    """Rows of two versions of a file were scored as if they were one; only a row store noticed."""
+    for reader in (svmlight.iterate_svmlight, StoreBlocks.__init__):
+        monkeypatch.setitem(reader.__kwdefaults__, "block_bytes", 2**12)
+    for module in (blocks_module, csv_table):
+        monkeypatch.setattr(module, "BLOCK_BYTES", 2**12)
+    monkeypatch.setattr(tables, "BATCH_ROWS", 500)
+    path = write(tmp_path, name, 0)
+    names = None if name in ("rows.svm", "rows.npy", "rows.arrow") else np.array([f"x{k}" for k in range(4)], object)
+    model = LinearModel(np.ones((1, 4)), np.zeros(1), np.array([0, 1]), names, zero_based=False)
+    blocks = open_scoring_blocks(path, model, ScoringOptions())
+    next(blocks)
+    with path.open("ab") as file:
+        file.write(path.read_bytes())
+    with pytest.raises(ValueError, match="changed since it was opened"):
+        list(blocks)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("change", ["in place", "removed"])
+def test_a_change_before_the_model_is_written_is_noticed(tmp_path, name, change):
+    path = write(tmp_path, name, 0)
+    label = {"rows.npy": str(tmp_path / "y.npy"), "rows.svm": None, "rows.arrow": None}.get(name, "y")
+    data = open_training_data(path, DataOptions(label=label))
+    data.check_unchanged()
+    if change == "removed":
+        path.unlink()
+    else:
+        os.utime(path, ns=(1, 1))
+    with pytest.raises(DataChangedError, match="since it was opened"):
+        data.check_unchanged()
+
+
+def test_a_pipe_has_no_state(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    write = "import sys; open(sys.argv[1], 'w').write('1 1:1\\n0 1:2\\n')"
+    writer = subprocess.Popen([sys.executable, "-c", write, str(tmp_path / "pipe")])
+    X, _ = read_svmlight(tmp_path / "pipe")
+    assert X.shape == (2, 1)
+    assert writer.wait() == 0
+
+
+LITTLE_MEMORY = """
+import resource, sys
+from pathlib import Path
+from pairsift.data.svmlight import read_svmlight_rows
+import pairsift.data.numpy_files
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 12_000_000,) * 2)
+try:
+    if sys.argv[1].endswith(".npy"):
+        pairsift.data.numpy_files.read_numpy(sys.argv[1])
+    else:
+        read_svmlight_rows(sys.argv[1], threads=1)
+except MemoryError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("name", ["rows.svm", "rows.npy"])
+def test_too_little_memory_says_how_much_was_needed(tmp_path, name):
+    """It said "std::bad_alloc", or "[Errno 12] Cannot allocate memory"."""
+    X = np.ones((60_000, 40))
+    if name == "rows.npy":
+        np.save(tmp_path / name, X)
+    else:
+        row = " ".join(f"{k}:1" for k in range(1, 41))
+        (tmp_path / name).write_text(f"1 {row}\n0 {row}\n" * 30_000)
+    line = [sys.executable, "-c", LITTLE_MEMORY, str(tmp_path / name)]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert "Unable to" in done.stdout
+    assert " MB" in done.stdout
+
+
+def test_a_memory_error_without_a_size_says_what_is_in_use():
+    assert "MB that were in use" in _reason(MemoryError("std::bad_alloc"))
+    assert _reason(MemoryError("Unable to allocate 8.0 MB")).startswith("not enough memory: Unable to allocate 8.0 MB.")
+
+
+def test_a_store_of_results_that_cannot_be_written_says_so(tmp_path):
+    """It ended in SQLite's own exception, a traceback for who runs the command."""
+    path = tmp_path / "r.sqlite"
+    with Results(path, create=True) as results:
+        results.put(cell_of("wsvm"), Outcome("done"))
+        results._connection.execute("PRAGMA query_only = ON")
+        with pytest.raises(ValueError, match=r"r\.sqlite: the store of results cannot be used"):
+            results.put(cell_of("random"), Outcome("done"))
+        with pytest.raises(ValueError, match=r"r\.sqlite: the store of results cannot be used"):
+            results.set_fact("mode", "full")

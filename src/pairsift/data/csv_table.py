@@ -12,11 +12,12 @@ import csv
 import io
 import os
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, BinaryIO, cast
 
-from pairsift.data.compressed import is_damage, open_binary
+from pairsift.data.compressed import ENDINGS, is_damage, open_binary
 from pairsift.data.file_state import FileState, name_file
 from pairsift.data.tables import TableError, _check_names, import_pyarrow, rebatched
 
@@ -25,6 +26,7 @@ BLOCK_BYTES = 2**20  # pyarrow reads up to some 30 of them ahead
 _MISFIT = re.compile(r"In CSV column #(\d+):.*conversion error to (\S+): (.*)", re.DOTALL)
 # The first type that pyarrow sees, and what a later value may turn it into.
 _WIDER = {"null": "double"}
+_KNOWN_TO_ARROW = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
 class TypeChangedError(Exception):
@@ -129,7 +131,7 @@ class CsvTable:
         if not isinstance(self._source, str | os.PathLike):
             yield self._first
             return
-        with open_binary(os.fspath(self._source)) as file, closing(self._open(file, columns)) as reader:
+        with closing(_open_for_arrow(os.fspath(self._source))) as file, closing(self._open(file, columns)) as reader:
             yield reader
 
     def _open(self, source: Any, columns: Sequence[str] | None) -> Any:
@@ -176,6 +178,43 @@ class CsvTable:
 
     def _column(self, place: int) -> str:
         return repr(self._header[place]) if place < len(self._header) else f"number {place + 1}"
+
+
+def _open_for_arrow(path: str) -> Any:
+    """Open a file that a thread of pyarrow may still be reading when we are done with it.
+
+    If Python ends while that thread waits for it, the C library ends the process with a signal. So files are read
+    without Python where pyarrow can; of others, closing waits for the read that is under way.
+    """
+    pyarrow = import_pyarrow()
+    ending = os.path.splitext(path)[1].lower()
+    if ending in _KNOWN_TO_ARROW:
+        return pyarrow.CompressedInputStream(pyarrow.OSFile(path, "rb"), _KNOWN_TO_ARROW[ending])
+    return _Waiting(open_binary(path)) if ending in ENDINGS else pyarrow.OSFile(path, "rb")
+
+
+class _Waiting(io.RawIOBase):
+    """A stream whose `close` waits for a read in another thread."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._reading = stream, threading.Lock()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with self._reading:
+            if self.closed:
+                return 0
+            part = self._stream.read(len(buffer))
+        buffer[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        with self._reading:
+            if not self.closed:
+                self._stream.close()
+                super().close()
 
 
 class _Replayed(io.RawIOBase):

@@ -73,7 +73,7 @@ def test_every_method_learns_the_model_of_its_estimator(folder, tmp_path, option
     ("options", "says"),
     [
         (["--method", "exact", "--budget", "100"], "--budget is for --method active; got --method exact"),
-        (["--method", "pointwise", "--loss", "hinge"], "--loss is for --method exact"),
+        (["--method", "pointwise", "--loss", "hinge"], "--loss is for --method active and exact"),
         (["--method", "combined", "--tol", "0.1"], "--tol is for --method active and exact and pointwise"),
         (["--n-steps", "5"], "--n-steps is for --method combined"),
         (["--method", "exact", "--no-bias-correction"], "--bias-correction is for --method active"),

@@ -26,6 +26,8 @@ LAYERS = [
     {"model"},
     {"certificate", "export", "inspection", "self_check"},
     {"strength"},
+    {"block"},
+    {"block_run"},
     {"engines"},
     {"estimators"},
     {"dask", "spark"},

@@ -9,6 +9,8 @@ import pytest
 
 import pairsift
 from pairsift import estimators
+from pairsift.block import AUTO_ROWS
+from pairsift.budget import parse_budget
 from pairsift.cli.methods import DEFAULTS
 from pairsift.sampling.registry import SAMPLERS
 from test_docs import PAGES, ROOT, name_of
@@ -94,7 +96,7 @@ def test_help_states_both_defaults_of_C():
 
 def test_help_offers_every_sampler():
     sampling = next(parameter for parameter in find(["fit"]).params if parameter.name == "sampling")
-    assert list(sampling.type.choices) == list(SAMPLERS)
+    assert list(sampling.type.choices) == ["block", *SAMPLERS]
 
 
 def mentions(page):
@@ -178,7 +180,10 @@ def stated_defaults():
     yield "strength.md", float(found.group(1)), DEFAULTS["active"]["C"]
     yield "strength.md", float(found.group(2)), DEFAULTS["exact"]["C"]
     found = re.search(r"\| pairs \| `(\d+)` \|", fit.read_text())
-    yield "fit.md", int(found.group(1)), DEFAULTS["active"]["budget"]
+    assert DEFAULTS["active"]["budget"] == "auto"
+    yield "fit.md", int(found.group(1)), parse_budget("auto").pairs
+    found = re.search(r"\| rows of each class \| `(\d+)` \|", fit.read_text())
+    yield "fit.md", int(found.group(1)), AUTO_ROWS
 
 
 def test_defaults_that_pages_state_are_those_of_the_code():

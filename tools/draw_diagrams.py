@@ -121,7 +121,7 @@ LAYERS: list[tuple[tuple[str, ...], str]] = [
     (("cli/", "one file a command"), "faults become one line"),
     (("experiments/, report/", "the paper's tables and figures, the bench, the page"), "cells in SQLite, then pages"),
     (("estimators/", "the scikit-learn face; below it nothing imports scikit-learn"), "X, y become a Problem"),
-    (("engines/, strength/", 'Spark and Dask; C="auto", a walk over strengths on held-out rows'), "a Problem"),
+    (("engines/, block/, strength/", 'Spark and Dask; drawn rows; C="auto" on held-out rows'), "a Problem"),
     (("model.py, certificate.py, export/, inspection/", "a trained model: what it is worth, what is in it"), "a model"),
     (("training_run.py, checkpoint.py, validation.py", "consumers of the loop: budgets, curves, resuming"), "states"),
     (

@@ -25,10 +25,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairsift._typing import FloatArray, IntArray
+from pairsift.all_pairs import HINGE
 from pairsift.budget import STRENGTH_PAIRS, parse_budget
 from pairsift.data.problem import Problem
 from pairsift.pairs import NONE, Pool
-from pairsift.parameters import check_count, check_flag, check_positive, check_share, check_strength
+from pairsift.parameters import AUTO, check_count, check_flag, check_positive, check_share, check_strength
 from pairsift.sampling import make_sampler
 from pairsift.sampling.protocol import Draw, Sampler
 from pairsift.sampling.unchosen import Unchosen
@@ -110,10 +111,15 @@ def check_settings(
     batch_size: int,
     tol: float,
     max_iter: int,
+    loss: str = AUTO,
 ) -> None:
     """Raise `ValueError` for a parameter that cannot be used; nothing has to be read for that."""
     check_strength("C", C)
-    check_share("gamma", gamma, "uniform")
+    check_share("gamma", gamma, "uniform", AUTO)
+    if loss not in (AUTO, HINGE.name):
+        raise ValueError(
+            f'loss must be "hinge" or "auto" with sampling={sampling!r}; got {loss!r}. Others are for "block".'
+        )
     check_flag("bias_correction", bias_correction)
     check_flag("threshold", threshold)
     check_count("batch_size", batch_size)
@@ -129,15 +135,26 @@ def check_settings(
 
 
 def make_settings(
-    problem: Problem, *, sampling: str | Sampler, gamma: float | str, budget: int | str = STRENGTH_PAIRS, **others: Any
+    problem: Problem,
+    *,
+    sampling: str | Sampler,
+    gamma: float | str = AUTO,
+    budget: int | str = AUTO,
+    loss: str = AUTO,
+    **others: Any,
 ) -> Settings:
-    """Return checked parameters, under the names that users give them, as settings for a problem."""
+    """Return checked parameters, under the names that users give them, as settings for a problem.
+
+    "auto" is what the paper has: pairs only, 8000 of them, the hinge.
+    """
     pairs = parse_budget(budget).pairs
     return Settings(sampler=make_sampler(sampling), gamma=resolve_gamma(gamma, problem), budget=pairs, **others)
 
 
 def resolve_gamma(gamma: float | str, problem: Problem) -> float:
     """Return gamma as a number; "uniform" is the share of pairs among all terms, N+N- / (N+N- + N+ + N-)."""
+    if gamma == AUTO:
+        return 1.0
     if gamma == "uniform":
         return problem.n_pairs / (problem.n_pairs + problem.n_points)
     return float(gamma)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
+from pairsift.parameters import AUTO
+
 STRENGTH_PAIRS = 8000
 """With seconds or bytes the weights add up to C times this, so that strength does not depend on the machine."""
 
@@ -38,12 +40,14 @@ class Budget:
         return STRENGTH_PAIRS if self.pairs is None else self.pairs
 
 
-def parse_budget(budget: Any) -> Budget:
-    """Return what a user gave as budget; raise `ValueError` if it is none.
+def parse_budget(budget: Any, auto: int = STRENGTH_PAIRS) -> Budget:
+    """Return what a user gave as budget; raise `ValueError` if it is none. "auto" is the given number.
 
     >>> parse_budget(8000), parse_budget("1.5m").seconds, parse_budget("2GB").bytes
     (Budget(pairs=8000, seconds=None, bytes=None), 90.0, 2000000000)
     """
+    if isinstance(budget, str) and budget == AUTO:
+        return Budget(pairs=auto)
     is_count = isinstance(budget, Integral) and not isinstance(budget, bool)
     if is_count and int(budget) >= 1:
         return Budget(pairs=int(budget))
@@ -51,8 +55,8 @@ def parse_budget(budget: Any) -> Budget:
     parsed = None if found is None else _amount(*found.groups())
     if parsed is None:
         raise ValueError(
-            "budget must be a whole number of pairs of at least 1, seconds as '30s' (ms, s, m, h) or bytes as '2GB' "
-            f"(KB, MB, GB, TB, or KiB and so on); got {budget!r}."
+            "budget must be a whole number of pairs of at least 1, seconds as '30s' (ms, s, m, h), bytes as '2GB' "
+            f"(KB, MB, GB, TB, or KiB and so on) or 'auto'; got {budget!r}."
         )
     return parsed
 

@@ -39,10 +39,18 @@ class Check(NamedTuple):
 class Validation:
     """A consumer of states: checks them now and then, and says when to stop if `early_stopping`."""
 
-    def __init__(self, held_out: Problem, *, early_stopping: bool = False) -> None:
+    def __init__(
+        self,
+        held_out: Problem,
+        *,
+        early_stopping: bool = False,
+        rounds_between: int = ROUNDS_BETWEEN,
+        patience: int = PATIENCE,
+    ) -> None:
         self.early_stopping = early_stopping
+        self._rounds_between, self._patience = rounds_between, patience
         self.curve: list[Check] = []
-        self._last_round, self._without_gain = -ROUNDS_BETWEEN, 0
+        self._last_round, self._without_gain = -rounds_between, 0
         self._older: list[tuple[int, FloatArray]] = []
         places = np.concatenate([np.asarray(held_out.positives[:]), np.asarray(held_out.negatives[:])])
         self._rows = held_out.rows.take(places)  # in memory: they are read at every check
@@ -62,7 +70,7 @@ class Validation:
         """Check a state if it is time to; return why to stop, or None."""
         done = state.history[-1]
         ended = state.stop_reason is not None
-        due = done.round - self._last_round >= ROUNDS_BETWEEN
+        due = done.round - self._last_round >= self._rounds_between
         if not ended and self.curve and not (due and done.pairs >= GROWTH * self.curve[-1].pairs):
             return None
         self._last_round = done.round
@@ -91,7 +99,7 @@ class Validation:
             gain = compare_auc(self._y, scores, self._older[0][1])
             self._without_gain = self._without_gain + 1 if gain.low <= 0 else 0
         self._older.append((pairs, scores))
-        return NO_MORE_GAIN if self._without_gain >= PATIENCE else None
+        return NO_MORE_GAIN if self._without_gain >= self._patience else None
 
     def to_arrays(self) -> dict[str, AnyArray]:
         """Return what has to be known to go on, as arrays."""

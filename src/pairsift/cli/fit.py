@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pairsift.probabilities import Method
 
 CALIBRATION_SHARE = 0.1
-SAMPLINGS = ["random", "soft-close", "soft-correct", "hard-close", "hard-correct"]
+SAMPLINGS = ["block", "random", "soft-close", "soft-correct", "hard-close", "hard-correct"]
 
 
 def _number_or_word(context: click.Context, parameter: click.Parameter, text: str | None) -> float | str | None:
@@ -48,17 +48,32 @@ def _budget(context: click.Context, parameter: click.Parameter, text: str | None
     callback=_number_or_word,
     help='Weight of a chosen pair (0.1), or of the mean loss (800); "auto" chooses it.',
 )
-@click.option("--gamma", callback=_number_or_word, help='Pairs against points: in [0, 1], or "uniform".  [default: 1]')
-@click.option("--sampling", type=click.Choice(SAMPLINGS), help="Sampler.  [default: soft-correct]")
+@click.option(
+    "--gamma",
+    callback=_number_or_word,
+    help='Pairs against points: in [0, 1], "uniform" or "auto" (block: chosen; else 1).  [default: auto]',
+)
+@click.option(
+    "--sampling",
+    type=click.Choice(SAMPLINGS),
+    help="block draws rows, the others are the paper's and draw pairs.  [default: soft-correct]",
+)
 @click.option("--bias-correction/--no-bias-correction", default=None, help="Weight pairs by 1 / p.  [default: yes]")
 @click.option(
     "--threshold/--no-threshold", default=None, help="Learn a threshold from the points.  [default: only combined]"
 )
 @click.option(
-    "--budget", callback=_budget, help="Pairs as 8000, seconds as 30s, or bytes read as 2GB.  [default: 8000]"
+    "--budget",
+    callback=_budget,
+    help="Pairs (block: rows of a class) as 8000, seconds as 30s, bytes read as 2GB, or auto: 8000 pairs, 40000 rows.  "
+    "[default: auto]",
 )
 @click.option("--batch-size", type=int, help="Pairs drawn a round.  [default: 100]")
-@click.option("--loss", type=click.Choice(["hinge", "squared_hinge"]), help="Loss of exact.  [default: hinge]")
+@click.option(
+    "--loss",
+    type=click.Choice(["auto", "hinge", "squared_hinge", "logistic"]),
+    help="Of exact: hinge (the default) or squared_hinge; of block: squared_hinge, logistic or auto (the default).",
+)
 @click.option("--point-loss", type=click.Choice(["hinge", "squared"]), help="Of combined.  [default: hinge]")
 @click.option("--pair-probability", type=float, help="Chance that a step of combined takes a pair.  [default: 0.5]")
 @click.option("--n-steps", type=int, help="Steps of combined.  [default: 100000]")
@@ -149,6 +164,8 @@ def _checked(method: str, given: dict[str, Any], checkpoint: str | None, resume:
         check_options(method, options)
         if checkpoint is not None and method != "active":
             raise ValueError(f"--checkpoint is for --method active; got --method {method}.")
+        if checkpoint is not None and options["sampling"] == "block":
+            raise ValueError("--checkpoint is for the samplings of pairs, as --sampling soft-correct; got block.")
         if resume and checkpoint is None:
             raise ValueError("--resume needs the folder of the checkpoint: --checkpoint DIR.")
     except ValueError as error:
@@ -210,14 +227,16 @@ def _train(
     rng = _generator(settings["random_state"])
     try:
         with Interrupts(INTERRUPTED) as interrupts:
-            with Progress(parse_budget(options["budget"]).pairs) as progress:
+            pairs = None if options["sampling"] == "block" else parse_budget(options["budget"]).pairs
+            with Progress(pairs) as progress:
                 fitted = fit_active(problem, options, rng, [interrupts, progress], kept)
             facts = write(fitted)
     except KeyboardInterrupt:
         raise click.Abort from None  # click would print an empty line before ours
     if facts["stop_reason"] == INTERRUPTED:
         more = "" if kept is None else " Go on with --resume."
-        click.echo(f"Interrupted: the model of {facts['pairs_used']:,} pairs is written.{more}", err=True)
+        what = f"{facts['rows_used']:,} rows" if "rows_used" in facts else f"{facts['pairs_used']:,} pairs"
+        click.echo(f"Interrupted: the model of {what} is written.{more}", err=True)
     elif kept is not None:
         kept.remove()
     return fitted, facts
@@ -259,14 +278,18 @@ def _write(
 
 
 def _sentence(output: str, method: str, facts: dict[str, Any]) -> str:
+    pairs = f"{facts.get('pairs_used', 0):,} of {facts['pairs']:,} pairs"
     learned = {
-        "active": f"{facts.get('pairs_used', 0):,} of {facts['pairs']:,} pairs",
+        "active": f"{facts['rows_used']:,} of {facts['rows']:,} rows" if "rows_used" in facts else pairs,
         "exact": f"all {facts['pairs']:,} pairs",
         "pointwise": f"{facts['rows']:,} rows",
         "combined": f"{facts.get('steps', 0):,} random pairs and rows",
     }[method]
     gap = f"; relative gap {facts['relative_gap']:.1e}" if "relative_gap" in facts else ""
     watched = f" C = {facts['C']:g}, chosen from {len(facts['C_path'])}." if facts.get("C_path") else ""
+    if facts.get("trials"):
+        what = "pairs" if facts["gamma"] == 1 else "points" if facts["gamma"] == 0 else "pairs and points"
+        watched = f" {facts['loss'].replace('_', ' ')} {what}, C = {facts['C']:g}: chosen from {len(facts['trials'])}."
     if "validation" in facts:
         check = facts["validation"]
         watched += f" AUC on the validation part {check['auc']:.4f} (95 %: {check['low']:.4f} to {check['high']:.4f})."

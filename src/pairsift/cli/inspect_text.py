@@ -38,6 +38,8 @@ def training_lines(details: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(training, Mapping) and isinstance(training.get("pairs_used"), int):
         of = f" of {training['pairs']:,}" if isinstance(training.get("pairs"), int) else ""
         line = f"Trained{maker} on {training['pairs_used']:,}{of} pairs"
+        if isinstance(training.get("rows_used"), int):
+            line = f"Trained{maker} on {training['rows_used']:,} rows"
         if isinstance(training.get("rows"), int) and isinstance(training.get("positives"), int):
             line += f" ({training['positives']:,} positive and {training['rows'] - training['positives']:,} other rows)"
         yield line + (

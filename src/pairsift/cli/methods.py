@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from pairsift._typing import FloatArray
+    from pairsift.block_run import BlockTrained
     from pairsift.checkpoint import Checkpoint
     from pairsift.data.problem import Problem
     from pairsift.training_run import Trained
@@ -17,14 +18,15 @@ if TYPE_CHECKING:
 DEFAULTS: dict[str, dict[str, Any]] = {
     "active": {
         "C": 0.1,
-        "gamma": 1.0,
+        "gamma": "auto",
         "sampling": "soft-correct",
         "bias_correction": True,
         "threshold": False,
-        "budget": 8000,
+        "budget": "auto",
         "batch_size": 100,
         "tol": 1e-3,
         "max_iter": 1000,
+        "loss": "auto",
         "validation": 0.0,
         "early_stopping": False,
     },
@@ -68,15 +70,17 @@ def options_of(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_options(method: str, options: Mapping[str, Any]) -> None:
     """Raise `ValueError` for an option that cannot be used; nothing has to be read for that."""
-    from pairsift.active import check_settings
-    from pairsift.parameters import check_count, check_positive, check_share, check_strength
+    from pairsift.block_run import check_options as check_active
+    from pairsift.parameters import check_count, check_positive, check_share, check_strength, check_word
     from pairsift.training_run import check_run
 
     if method == "active":
-        check_settings(**{name: value for name, value in options.items() if name not in _RUN})
+        check_active({name: value for name, value in options.items() if name not in _RUN})
         check_run(**{name: options[name] for name in _RUN})
         return
     check_strength("C", options["C"])
+    if "loss" in options:
+        check_word("loss", options["loss"], "hinge", "squared_hinge")
     if method == "combined":
         check_share("pair_probability", options["pair_probability"])
         check_count("n_steps", options["n_steps"])
@@ -88,13 +92,17 @@ def check_options(method: str, options: Mapping[str, Any]) -> None:
 def choose_strength(
     method: str, problem: Problem, options: Mapping[str, Any], random_state: int | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options with a number as C, and what the choice saw: nothing unless C is "auto".
+    """Return the options settled, with a number as C, and what the choice saw: nothing unless C is "auto".
 
-    Without a seed the choice has one of its own, so that a training that is resumed has the strength it began with.
+    Block training chooses for itself, as a part of it. Without a seed the choice has one of its own, so that a
+    training that is resumed has the strength it began with.
     """
+    from pairsift.block_run import is_block, settle_options
     from pairsift.parameters import AUTO
 
-    if options["C"] != AUTO:
+    if method == "active":
+        options = settle_options(problem, options)
+    if options["C"] != AUTO or is_block(options.get("sampling")):
         return dict(options), {}
     import numpy as np
 
@@ -126,16 +134,12 @@ def fit_active(
     consumers: Sequence[Callable[[Any], str | None]] = (),
     checkpoint: Checkpoint | None = None,
 ) -> Fitted:
-    """Active sampling, with its budget, validation part and checkpoint."""
-    from pairsift.active import make_settings
-    from pairsift.budget import parse_budget
-    from pairsift.training_run import train_active
+    """Active sampling or block training, with its budget, validation part and checkpoint."""
+    from pairsift.block_run import train
 
-    settings = make_settings(problem, **{name: value for name, value in options.items() if name not in _RUN})
-    trained = train_active(
+    trained = train(
         problem,
-        settings,
-        parse_budget(options["budget"]),
+        {name: value for name, value in options.items() if name not in _RUN},
         rng,
         validation=options["validation"],
         early_stopping=options["early_stopping"],
@@ -144,7 +148,8 @@ def fit_active(
     )
     found = trained.state.solution
     facts, record = _active_facts(trained), _record(trained)
-    return Fitted(found.w, trained.theta, found.converged, facts, record, trained.held_out)
+    cut_short = not getattr(found, "done", True)  # block training ended by a budget or Ctrl-C: no fault of the data
+    return Fitted(found.w, trained.theta, found.converged or cut_short, facts, record, trained.held_out)
 
 
 def fit_exact(problem: Problem, options: Mapping[str, Any], rng: np.random.Generator) -> Fitted:
@@ -201,10 +206,16 @@ def _check_norms(problem: Problem) -> None:
         problem.rows.check_norms()
 
 
-def _active_facts(trained: Trained) -> dict[str, Any]:
+def _active_facts(trained: Trained | BlockTrained) -> dict[str, Any]:
+    from pairsift.block import BlockState
+
     state = trained.state
+    chosen = state.choice.facts() if isinstance(state, BlockState) else {}
+    drawn = {"rows_used": state.history[-1].rows} if isinstance(state, BlockState) else {}
     facts: dict[str, Any] = {
-        "pairs_used": len(state.pool),
+        **chosen,
+        **drawn,
+        "pairs_used": state.history[-1].pairs,
         "pairs_rejected": round(sum(done.rejected for done in state.history)),
         "relative_gap": state.solution.relative_gap,
         "converged": bool(state.solution.converged),
@@ -217,14 +228,13 @@ def _active_facts(trained: Trained) -> dict[str, Any]:
     return facts
 
 
-def _record(trained: Trained) -> dict[str, Any]:
+def _record(trained: Trained | BlockTrained) -> dict[str, Any]:
     """Return acceptance by round and the validation curve; of very many rounds, sums over neighbours."""
-    rounds = trained.state.history
+    rounds: Sequence[Any] = trained.state.history
     together = -(-len(rounds) // _LONGEST_HISTORY)
     groups = [rounds[start : start + together] for start in range(0, len(rounds), together)]
-    history = {
-        "pairs": [group[-1].pairs for group in groups],
-        "rejected": [round(sum(done.rejected for done in group), 1) for group in groups],
-    }
+    history = {"pairs": [group[-1].pairs for group in groups]}
+    if trained.state.history and not hasattr(trained.state.history[-1], "rows"):  # block training refuses nothing
+        history["rejected"] = [round(sum(done.rejected for done in group), 1) for group in groups]
     step = -(-len(trained.curve) // _LONGEST_HISTORY) or 1
     return {"history": history, "validation_curve": [list(check) for check in trained.curve[::step]]}

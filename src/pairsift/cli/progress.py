@@ -72,6 +72,8 @@ class Progress:
         rejected = sum(done.rejected for done in state.history)
         wanted = "" if self._pairs is None else f" of {self._pairs:,}"
         parts = [f"{pairs:,}{wanted} pairs", f"{rejected / max(rejected + pairs, 1):.0%} rejected"]
+        if hasattr(state.history[-1], "rows"):  # block training
+            parts = [f"{state.history[-1].rows:,} rows"]
         if self._watch is not None and self._watch.curve:
             parts.append(f"AUC {self._watch.curve[-1].auc:.4f}")
         done = share - (self._first or 0.0)

@@ -7,15 +7,17 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from pairsift.active import State, check_settings, make_settings
-from pairsift.budget import parse_budget
+from pairsift.active import State, resolve_gamma
+from pairsift.all_pairs import HINGE
+from pairsift.block_run import BlockTrained, check_options, is_block, settle_options, train
 from pairsift.data.problem import Problem
 from pairsift.estimators.base import LinearRanker, make_generator, warn_unconverged
 from pairsift.estimators.callbacks import CallbackSupportMixin, RoundCallbacks, with_callbacks
 from pairsift.parameters import AUTO
 from pairsift.sampling import Sampler
+from pairsift.solvers.mixed import MixedSolution
 from pairsift.strength import Strength, choose_active
-from pairsift.training_run import Trained, check_run, train_active
+from pairsift.training_run import Trained, check_run
 
 _log = logging.getLogger("pairsift")
 _SETTINGS = (
@@ -28,6 +30,7 @@ _SETTINGS = (
     "batch_size",
     "tol",
     "max_iter",
+    "loss",
 )
 
 
@@ -46,27 +49,31 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
         ``RankSVM(C=800)`` are estimates of one problem. "auto": chosen on held-out rows, in about
         the time of one more fit: docs/strength.md. Where there are no more than 8000 pairs, or fewer than 25 rows of a
         class, "auto" is the default.
-    gamma : float in [0, 1] or "uniform", default=1.0
-        Weight of pairs against points: 1 draws pairs only, 0 points only. "uniform" is N+N- / (N+N- + N+ + N-), the
-        share of pairs among all terms.
+    gamma : float in [0, 1], "uniform" or "auto", default="auto"
+        Weight of pairs against points: 1 has pairs only, 0 points only. "uniform" is N+N- / (N+N- + N+ + N-), the
+        share of pairs among all terms. "auto": 1 for the paper's samplings; for "block" chosen on held-out rows, 0 or
+        1, and 1 where there are no more than 8000 pairs.
     sampling : str or Sampler, default="soft-correct"
-        "random", "soft-close", "soft-correct", "hard-close", "hard-correct", or an object with a method ``draw``
-        (see `pairsift.sampling`).
+        "random", "soft-close", "soft-correct", "hard-close", "hard-correct" draw pairs as the paper does; so does an
+        object with a method ``draw`` (see `pairsift.sampling`). "block" draws rows and uses all their pairs, or the
+        rows themselves as points with a threshold of their own: docs/method.md.
     bias_correction : bool, default=True
         Weight each term by the inverse of its probability of being drawn.
     threshold : bool, default=False
-        Learn a threshold from the points (CRC-threshold). In pairs it cancels.
-    budget : int or str, default=8000
-        Number of terms to train on; or seconds of training as ``"30s"`` (ms, s, m, h); or bytes of rows read as
-        ``"2GB"`` (KB, MB, GB, TB; KiB and so on), a row counting each time that it is read. Where there are no more
-        terms than the budget, all are used and nothing is sampled. With seconds or bytes the total weight is
-        ``C * 8000``, and 8000 terms or fewer are all used at once. A fit in seconds that chose n terms has the `pairs_`
-        of ``budget=n``, weights apart.
+        Learn a threshold from the points (CRC-threshold). In pairs it cancels; "block" always learns one from points.
+    budget : int or str, default="auto"
+        Number of terms to train on, 8000 by default; for "block" of rows drawn from each class, 40,000 by default. Or
+        seconds of training as ``"30s"`` (ms, s, m, h); or bytes of rows read as ``"2GB"`` (KB, MB, GB, TB; KiB and so
+        on), a row counting each time that it is read. Where there are no more terms than the budget, all are used and
+        nothing is sampled. With seconds or bytes, and always for "block", the total weight is ``C * 8000``; 8000 terms
+        or fewer are then all used at once. A fit in seconds that chose n terms has the `pairs_` of ``budget=n``,
+        weights apart.
     batch_size : int, default=100
         Terms drawn a round.
     tol : float, default=1e-3
         Relative duality gap, (primal - dual) / primal, of the last round. Problems of fewer than 2,000 terms are
-        solved to 1e-12.
+        solved to 1e-12. For "block": length of the gradient relative to that at zero when all rows are drawn; when they
+        are a sample, it is solved as far as the sample can tell.
     max_iter : int, default=1000
         Passes over the terms at most in the last round; reaching it warns.
     random_state : int, RandomState, Generator or None, default=None
@@ -80,6 +87,9 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
         End when doubling the terms has shown no gain on the validation part: the 95 % interval of the gain (DeLong's
         paired test) reached zero at three checks in a row. The terms of the check with the highest AUC are kept, and
         solved to `tol`.
+    loss : "auto", "hinge", "squared_hinge" or "logistic", default="auto"
+        The paper's samplings have the hinge. "block" has the squared hinge, or logistic points with squared-hinge
+        pairs; "auto" chooses on held-out rows, and is the hinge where there are no more than 8000 pairs.
 
     Attributes
     ----------
@@ -96,7 +106,7 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
     n_iter_ : int
         Passes of the last training.
     n_pairs_ : int
-        Number of chosen terms, points included.
+        Number of chosen terms, points included; for "block" of the pairs among the drawn rows.
     n_rejected_ : int
         Candidates that were drawn and refused, as the paper counts them; where draws were skipped because nearly all
         would have been refused, an unbiased estimate.
@@ -104,12 +114,17 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
         One record a round: terms so far, rejected, seconds for sampling and for training, objective.
     pairs_ : structured array
         The chosen terms: row numbers ``i`` and ``j`` (-1 for none: a point), ``round``, ``probability``, ``weight``.
+        Not there for "block".
+    loss_, gamma_ : str, float
+        The loss and gamma of the fit.
+    trials_ : list of Trial
+        ``(loss, gamma, C, auc, low, high)`` for all that "block" tried on held-out rows; empty where nothing was.
     gap_ : float
-        Relative duality gap that was reached.
+        What `tol` bounds, as it was reached.
     stop_reason_ : str
         Why the sampling ended: "budget reached" (of pairs), "budget of seconds reached", "budget of bytes reached",
-        "all terms used", "no unchosen term has a probability above zero", "no more gain on the validation part",
-        "interrupted", or "stopped by a callback".
+        "all terms used", "no unchosen term has a probability above zero", "all rows used", "more rows promise no gain",
+        "no more gain on the validation part", "interrupted", or "stopped by a callback".
     validation_curve_ : list of Check
         ``(pairs, auc, low, high)`` on the validation part as training went on, with the 95 % interval; empty without
         one.
@@ -142,11 +157,11 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
     def __init__(
         self,
         C: float | Literal["auto"] = 0.1,
-        gamma: float | Literal["uniform"] = 1.0,
+        gamma: float | Literal["uniform", "auto"] = "auto",
         sampling: str | Sampler = "soft-correct",
         bias_correction: bool = True,
         threshold: bool = False,
-        budget: int | str = 8000,
+        budget: int | str = "auto",
         batch_size: int = 100,
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -154,6 +169,7 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
         verbose: int = 0,
         validation: float = 0.0,
         early_stopping: bool = False,
+        loss: str = "auto",
     ) -> None:
         self.C = C
         self.gamma = gamma
@@ -168,6 +184,7 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
         self.verbose = verbose
         self.validation = validation
         self.early_stopping = early_stopping
+        self.loss = loss
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -196,46 +213,60 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
         return self
 
     def _check_parameters(self) -> None:
-        check_settings(**self._settings())
+        check_options(self._settings())
         check_run(validation=self.validation, early_stopping=self.early_stopping)
 
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _SETTINGS}
 
     def _fit_problem(self, problem: Problem) -> None:
-        rng, options = make_generator(self.random_state), self._settings()
-        strength = choose_active(problem, options, rng) if self.C == AUTO else Strength(float(self.C))
-        self._set_strength(strength)
-        trained = train_active(
+        rng, options = make_generator(self.random_state), settle_options(problem, self._settings())
+        strength = None
+        if not is_block(options["sampling"]):
+            strength = choose_active(problem, options, rng) if self.C == AUTO else Strength(float(self.C))
+            options["C"] = strength.C
+        trained = train(
             problem,
-            make_settings(problem, **{**options, "C": strength.C}),
-            parse_budget(self.budget),
+            options,
             rng,
             validation=self.validation,
             early_stopping=bool(self.early_stopping),
             consumers=[self._report],
         )
+        if isinstance(trained, BlockTrained):
+            choice = trained.state.choice
+            self._set_strength(Strength(choice.C, choice.path))
+            self.loss_, self.gamma_ = choice.mix.loss, choice.mix.gamma
+            self.trials_ = list(choice.trials)
+            self.n_pairs_ = trained.state.history[-1].pairs
+            self.__dict__.pop("pairs_", None)  # of an earlier fit
+        else:
+            assert strength is not None
+            self._set_strength(strength)
+            self.loss_, self.gamma_ = HINGE.name, resolve_gamma(self.gamma, problem)
+            self.trials_ = []
+            self.n_pairs_ = len(trained.state.pool)
+            self.pairs_ = _pairs_table(trained.state)
         self._keep(trained)
 
-    def _report(self, state: State) -> str | None:
+    def _report(self, state: Any) -> str | None:
         done = state.history[-1]
         if self.verbose > 1 or (self.verbose == 1 and (done.round % 10 == 0 or state.stop_reason)):
             _log.info("round %d: %d terms, %.0f rejected, objective %.6g", *done[:3], done.objective)
         return self._callbacks(state)
 
-    def _keep(self, trained: Trained) -> None:
-        state = trained.state
-        found = state.solution
-        if not found.converged:
-            gap = f"a relative duality gap of {found.relative_gap:.2g}"
+    def _keep(self, trained: Trained | BlockTrained) -> None:
+        state, found = trained.state, trained.state.solution
+        cut_short = isinstance(found, MixedSolution) and not found.done  # by a budget, a callback or Ctrl-C
+        if not found.converged and not cut_short:
+            measure = "gradient" if isinstance(trained, BlockTrained) else "duality gap"
+            gap = f"a relative {measure} of {found.relative_gap:.2g}"
             warn_unconverged(gap, self.tol, found.n_passes, self.max_iter)
         self._set_weights(found.w, trained.theta)
         self.gap_ = found.relative_gap
         self.n_iter_ = max(found.n_passes, 1)
-        self.n_pairs_ = len(state.pool)
         self.n_rejected_ = round(sum(done.rejected for done in state.history))
         self.history_ = list(state.history)
-        self.pairs_ = _pairs_table(state)
         self.stop_reason_ = state.stop_reason
         self.validation_curve_ = list(trained.curve)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from pairsift.block_run import is_block
 from pairsift.budget import parse_budget
 
 STOPPED = "stopped by a callback"
@@ -57,7 +58,7 @@ class RoundCallbacks:
         self._root: Any = None
         self._round: Any = None
         if getattr(estimator, "_skl_callbacks", None):
-            pairs = parse_budget(estimator.budget).pairs
+            pairs = None if is_block(estimator.sampling) else parse_budget(estimator.budget).pairs
             most = None if pairs is None else -(-pairs // estimator.batch_size)
             self._root = estimator._init_callback_context(max_subtasks=most)
             self._root.call_on_fit_task_begin(estimator=estimator, **self._data)

@@ -30,7 +30,7 @@ from pairsift.all_pairs import HINGE, SQUARED_HINGE, loss_by_name, smoothed_hing
 from pairsift.data.problem import Places, Problem, RowRange
 from pairsift.data.rows import MemoryRows
 from pairsift.solvers.explicit_pairs import solve_explicit_pairs
-from pairsift.solvers.full_objective import FullObjective, dot
+from pairsift.solvers.full_objective import FullObjective, Point, dot
 from pairsift.solvers.newton import Iterate, newton_iterates
 from pairsift.solvers.preconditioner import Preconditioners
 
@@ -130,7 +130,7 @@ def solve_squared(
     norm_at_zero = _norm(objective.gradient(objective.at_zero(SQUARED_HINGE)))
     rounding = 1e-14 * objective.C * precondition.typical_norm
     target = max(tol * norm_at_zero, rounding)
-    best: Iterate | None = None
+    best: Iterate[Point] | None = None
     n_iter = 0
     for n_iter, at in enumerate(
         newton_iterates(
@@ -163,7 +163,7 @@ class _HingeBounds:
     def gap(self) -> float:
         return max(self.primal - self.dual, 0.0) / self.primal if self.primal > 0 else 0.0
 
-    def see(self, at: Iterate) -> None:
+    def see(self, at: Iterate[Point]) -> None:
         sums = at.point.sums
         primal = 0.5 * dot(at.point.w, at.point.w) + self.C * sums.hinge
         self.slack = self.C * sums.slack
@@ -171,7 +171,7 @@ class _HingeBounds:
         if primal < self.primal:
             self.primal, self.w = primal, at.point.w
 
-    def _scaled_dual(self, at: Iterate) -> float:
+    def _scaled_dual(self, at: Iterate[Point]) -> float:
         """Value of the best multiple, at most 1, of the dual point."""
         combination = at.point.w - at.gradient
         total, square = self.C * float(np.sum(at.point.sums.negative)), dot(combination, combination)

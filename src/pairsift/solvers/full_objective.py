@@ -99,6 +99,10 @@ class FullObjective:
         gradient += point.w
         return gradient
 
+    def hessian_product(self, point: Point) -> HessianProduct:
+        """Return d -> H d."""
+        return HessianProduct(self, point)
+
     def slope(self, point: Point, d: FloatArray, dp: FloatArray, dq: FloatArray) -> float:
         """Return the derivative of F at the point along d, whose scores are dp and dq."""
         return dot(point.w, d) + self.C * (dot(point.sums.positive, dp) + dot(point.sums.negative, dq))

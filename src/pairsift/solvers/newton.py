@@ -1,8 +1,7 @@
-r"""Newton's method with preconditioned conjugate gradients, for smooth losses over all pairs.
+r"""Newton's method with preconditioned conjugate gradients, for smooth losses of the scores of rows.
 
-Each step solves H d = -gradient by conjugate gradients with products H d only (`HessianProduct`), until the residual is
-a stated part of the gradient, and then looks along d: F(w + t d) needs no pass over the rows, because the scores are
-linear in t.
+Each step solves H d = -gradient by conjugate gradients with products H d only, until the residual is a stated part of
+the gradient, and then looks along d: F(w + t d) needs no pass over the rows, because the scores are linear in t.
 
 Lin, Weng and Keerthi (JMLR 2008) for the truncation; Nocedal and Wright, chapter 7.
 """
@@ -12,12 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from pairsift._typing import FloatArray
-from pairsift.all_pairs import Loss
-from pairsift.solvers.full_objective import FullObjective, HessianProduct, Point, dot
+from pairsift.solvers.full_objective import dot
 from pairsift.solvers.preconditioner import Preconditioner
 
 SUFFICIENT_DECREASE = 1e-4
@@ -29,21 +28,67 @@ MAX_CG = 500
 ROUNDING = 1e-13
 
 
+class ScoredPoint(Protocol):
+    """w with the scores of positives and negatives there, the loss, and the value of F."""
+
+    @property
+    def w(self) -> FloatArray:
+        """The variables."""
+
+    @property
+    def p(self) -> FloatArray:
+        """Scores of positives."""
+
+    @property
+    def q(self) -> FloatArray:
+        """Scores of negatives."""
+
+    @property
+    def loss(self) -> Any:
+        """What the scores cost."""
+
+    @property
+    def value(self) -> float:
+        """F."""
+
+
+AnyPoint = TypeVar("AnyPoint", bound=ScoredPoint)
+
+
+class Objective(Protocol[AnyPoint]):
+    """A convex function of w that needs the rows only to score them and to add them up."""
+
+    def gradient(self, point: AnyPoint) -> FloatArray:
+        """Return the gradient of F."""
+
+    def hessian_product(self, point: AnyPoint) -> Callable[[FloatArray], FloatArray]:
+        """Return d -> H d."""
+
+    def scores(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the scores of positives and of negatives."""
+
+    def from_scores(self, w: FloatArray, p: FloatArray, q: FloatArray, loss: Any) -> AnyPoint:
+        """Return the point with these scores."""
+
+    def slope(self, point: AnyPoint, d: FloatArray, dp: FloatArray, dq: FloatArray) -> float:
+        """Return the derivative of F along d, whose scores are dp and dq."""
+
+
 @dataclass(frozen=True)
-class Iterate:
+class Iterate(Generic[AnyPoint]):
     """A point, the gradient of F there and its norm."""
 
-    point: Point
+    point: AnyPoint
     gradient: FloatArray
     norm: float
 
 
 def newton_iterates(
-    objective: FullObjective,
-    point: Point,
-    precondition: Callable[[FloatArray, Loss], Preconditioner],
-    residual: Callable[[Iterate], float],
-) -> Iterator[Iterate]:
+    objective: Objective[AnyPoint],
+    point: AnyPoint,
+    precondition: Callable[[FloatArray, Any], Preconditioner],
+    residual: Callable[[Iterate[AnyPoint]], float],
+) -> Iterator[Iterate[AnyPoint]]:
     """Yield iterates of Newton's method, `point` first, until no step makes F smaller.
 
     Parameters
@@ -59,7 +104,7 @@ def newton_iterates(
         yield iterate
         if iterate.norm == 0:
             return
-        product = HessianProduct(objective, point)
+        product = objective.hessian_product(point)
         d = conjugate_gradients(product, precondition(point.w, point.loss), gradient, residual(iterate))
         found = search_line(objective, point, d, dot(gradient, d))
         if found is None:
@@ -90,7 +135,7 @@ def conjugate_gradients(
     return d
 
 
-def search_line(objective: FullObjective, point: Point, d: FloatArray, slope: float) -> Point | None:
+def search_line(objective: Objective[AnyPoint], point: AnyPoint, d: FloatArray, slope: float) -> AnyPoint | None:
     """Return a point w + t d where F has decreased enough and its slope too, or None when rounding leaves none.
 
     t = 1 is tried first. F is convex, so the sign of its slope brackets the minimum on the line; inside the bracket the
@@ -101,7 +146,7 @@ def search_line(objective: FullObjective, point: Point, d: FloatArray, slope: fl
     if not slope < 0:
         return None
     dp, dq = objective.scores(d)
-    best: Point | None = None
+    best: AnyPoint | None = None
     low, low_slope, high, high_slope, t = 0.0, slope, math.inf, math.inf, 1.0
     for _ in range(MAX_TRIALS):
         trial = objective.from_scores(point.w + t * d, point.p + t * dp, point.q + t * dq, point.loss)

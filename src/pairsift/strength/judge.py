@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairsift._typing import FloatArray
+from pairsift.data.drawn_rows import Piece
 from pairsift.data.problem import Problem
 from pairsift.data.rows import MemoryRows
 
@@ -56,10 +57,20 @@ class Judge:
 
     def __init__(self, validation: Problem) -> None:
         places = [np.asarray(places[np.arange(len(places))]) for places in (validation.positives, validation.negatives)]
-        self.rows: MemoryRows = validation.rows.take(np.concatenate(places))
-        self.n_positive = validation.n_positive
-        self.positive_weights = _normalised(validation.positive_weights, validation.n_positive)
-        self.negative_weights = _normalised(validation.negative_weights, validation.n_negative)
+        rows = validation.rows.take(np.concatenate(places))
+        self._keep(rows, validation.n_positive, validation.positive_weights, validation.negative_weights)
+
+    @classmethod
+    def of(cls, piece: Piece) -> Judge:
+        """Return a judge of rows that are in memory already."""
+        judge = cls.__new__(cls)
+        judge._keep(piece.rows, piece.n_positive, piece.positive_weights, piece.negative_weights)
+        return judge
+
+    def _keep(self, rows: MemoryRows, n_positive: int, s: FloatArray | None, t: FloatArray | None) -> None:
+        self.rows, self.n_positive = rows, n_positive
+        self.positive_weights = _normalised(s, n_positive)
+        self.negative_weights = _normalised(t, rows.n_rows - n_positive)
 
     def __call__(self, w: FloatArray) -> Verdict:
         """Return the verdict on the scores ``w . x``."""

@@ -78,14 +78,20 @@ class Walk:
         self._parts = parts
         self.tried: list[Tried] = []
 
-    def run(self, default: float) -> float:
-        """Return the chosen strength."""
+    def run(self, default: float, *, half_step: bool = True) -> float:
+        """Return the chosen strength; without `half_step` none is taken back."""
         start = self._try(default)
         best = self._up(start)
         if best is start:
             return self._down(start).C
+        if not half_step:
+            return best.C
         between = self._try(best.C / math.sqrt(STEP))
         return between.C if between.auc >= best.auc - LEAST_GAIN else best.C
+
+    def see(self, C: float) -> None:
+        """Try one strength."""
+        self._try(C)
 
     def _up(self, best: _Point) -> _Point:
         taken, idle = 0, 0

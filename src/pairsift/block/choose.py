@@ -1,0 +1,183 @@
+"""The choice of loss, gamma and C on held-out rows, from a few thousand rows of each class.
+
+The rows that are drawn first are cut into parts: to judge and to learn from. They stay drawn, so that the choice reads
+no row that the training would not read. With many rows one part judges; with few, several do in turn.
+
+Logistic points are tried first, along the strengths (`pairsift.strength.walk`); the others then, from a decade below
+the strength that was found, and one of them is taken where it is shown to be better: by more than `LEAST_GAIN`, and by
+more than half the standard error of the difference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pairsift._typing import FloatArray
+from pairsift.data.drawn_rows import Drawing, Piece
+from pairsift.data.rows import CsrRows, DenseRows
+from pairsift.solvers.mixed import MixedSolution, solve_mixed
+from pairsift.solvers.mixed_objective import Mix
+from pairsift.strength.judge import Judge
+from pairsift.strength.walk import ERRORS_UP, LEAST_GAIN, STEP, Tried, Walk
+
+START = 1.0
+HELD_OUT = 0.2
+JUDGING_ROWS = 5000
+LEARNING_ROWS = 4000
+# Stored values that are learned from at most, so that wide rows do not make the choice dearer than the training.
+LEARNING_VALUES = 500_000
+# Fewer judging rows of a class than that are too noisy: several parts judge in turn.
+ROWS_TO_SEE = 500
+FOLDS = 5
+FOLD_ROWS = 1250
+TOL = 1e-2
+MOST_STEPS_UP = 5
+MAX_ITER = 30
+
+
+class Trial(NamedTuple):
+    """A loss, gamma and C that were tried: their AUC on the held-out rows, with the 95 % interval."""
+
+    loss: str
+    gamma: float
+    C: float
+    auc: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen, what was seen, and a first solution on the rows that were learned from."""
+
+    mix: Mix
+    C: float
+    trials: tuple[Trial, ...] = ()
+    start: MixedSolution | None = None
+
+    @property
+    def path(self) -> tuple[Tried, ...]:
+        """The strengths that were tried with the chosen loss and gamma."""
+        mine = [trial for trial in self.trials if (trial.loss, trial.gamma) == (self.mix.loss, self.mix.gamma)]
+        return tuple(sorted(Tried(*trial[2:]) for trial in mine))
+
+    def facts(self) -> dict[str, Any]:
+        """Return it as a model file keeps it."""
+        return {
+            "loss": self.mix.loss,
+            "gamma": self.mix.gamma,
+            "C": self.C,
+            "C_path": [list(tried) for tried in self.path],
+            "trials": [list(trial) for trial in self.trials],
+        }
+
+
+class _Path:
+    """Loose solutions over some pieces, each started from the one before."""
+
+    most_steps_up = MOST_STEPS_UP
+
+    def __init__(self, pieces: Sequence[Piece], mix: Mix, total: float) -> None:
+        self.pieces, self.mix, self.total = pieces, mix, total
+        self.found: dict[float, MixedSolution] = {}
+        self._last: MixedSolution | None = None
+
+    def __call__(self, C: float) -> FloatArray:
+        """Return w at strength C."""
+        start = self._last
+        *_, last = solve_mixed(self.pieces, C * self.total, self.mix, start, tol=TOL, max_iter=MAX_ITER)
+        self.found[C] = self._last = last
+        return last.w
+
+
+def choose(drawing: Drawing, mixes: Sequence[Mix], C: float | None, total: float, most: int) -> Choice:
+    """Choose one of the mixes, and C unless it is given; the first mix is preferred.
+
+    Parameters
+    ----------
+    drawing : Drawing
+        Nothing is drawn from it yet.
+    mixes : sequence of Mix
+    C : float or None
+    total : float
+        What C is multiplied by to give the weight of the mean loss.
+    most : int
+        Rows of each class that may be drawn.
+    """
+    parts = _parts(drawing, most)
+    walks = [_TriedMix(parts, mix, total) for mix in mixes]
+    best, *others = walks
+    best_C = best.walk(C)
+    for other in others:
+        found = other.walk(C, best_C / STEP)
+        if other.is_better(found, best, best_C):
+            best, best_C = other, found
+    trials = tuple(trial for walk in walks for trial in walk.trials())
+    return Choice(best.mix, best_C, trials, best.paths[-1].found[best_C])
+
+
+class _TriedMix:
+    """One mix on all parts."""
+
+    def __init__(self, parts: Sequence[tuple[Sequence[Piece], Judge]], mix: Mix, total: float) -> None:
+        self.mix = mix
+        self.paths = [_Path(pieces, mix, total) for pieces, _ in parts]
+        self._judges = [judge for _, judge in parts]
+        self._walk = Walk(list(zip(self.paths, self._judges, strict=True)))
+
+    def walk(self, C: float | None, start: float = START) -> float:
+        """Try a strength, or walk along the strengths; return the best one."""
+        if C is None:
+            return self._walk.run(start, half_step=False)  # all rows bear a larger C than these few
+        self._walk.see(C)
+        return C
+
+    def is_better(self, C: float, other: _TriedMix, other_C: float) -> bool:
+        """Whether this mix at C is shown to be better than another at its own strength."""
+        gains, errors = [], []
+        for judge, path, rival in zip(self._judges, self.paths, other.paths, strict=True):
+            gain, error = judge(path.found[C].w).gain_over(judge(rival.found[other_C].w))
+            gains.append(gain)
+            errors.append(error)
+        error = math.sqrt(sum(error**2 for error in errors)) / len(errors)
+        return float(np.mean(gains)) > max(LEAST_GAIN, ERRORS_UP * error)
+
+    def trials(self) -> list[Trial]:
+        """Return all that was tried."""
+        return [Trial(self.mix.loss, self.mix.gamma, *tried) for tried in self._walk.tried]
+
+
+def _parts(drawing: Drawing, most: int) -> list[tuple[list[Piece], Judge]]:
+    """Draw the first rows, and say which are learned from and which judge."""
+    problem = drawing.problem
+    sizes = min(problem.n_positive, most), min(problem.n_negative, most)
+    judging = [min(math.ceil(HELD_OUT * n), JUDGING_ROWS) for n in sizes]
+    n_parts = min(math.ceil(ROWS_TO_SEE / min(judging)), FOLDS)
+    if n_parts == 1:
+        judge = _drawn(drawing, *judging)
+        learning = _most_rows(judge)
+        goal = [min(first + learning, size) for first, size in zip(judging, sizes, strict=True)]
+        return [([_drawn(drawing, *goal)], Judge.of(judge))]
+    fold = [min(math.ceil(HELD_OUT * n), FOLD_ROWS) for n in sizes]
+    # The last fold has what is left: the sizes are rounded up.
+    goals = [[min(k * size, n) for size, n in zip(fold, sizes, strict=True)] for k in range(1, FOLDS + 1)]
+    pieces = [_drawn(drawing, *goal) for goal in goals]
+    return [([*pieces[:k], *pieces[k + 1 :]], Judge.of(pieces[k])) for k in range(n_parts)]
+
+
+def _most_rows(judge: Piece) -> int:
+    """Return how many rows of each class to learn from."""
+    assert isinstance(judge.rows, CsrRows | DenseRows)
+    values = judge.rows.values.size / max(judge.rows.n_rows, 1)
+    return max(min(LEARNING_ROWS, int(LEARNING_VALUES / max(values, 1) / 2)), 500)
+
+
+def _drawn(drawing: Drawing, n_positive: int, n_negative: int) -> Piece:
+    piece = drawing.draw(n_positive, n_negative)
+    assert piece is not None
+    return piece

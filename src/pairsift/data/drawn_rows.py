@@ -1,0 +1,124 @@
+"""Rows drawn from a problem without replacement, in memory, batch after batch.
+
+The places of a class are put into a random order by a keyed permutation, which needs no list of them: the k-th row of
+the order is computed from k and the key. So one key draws nested sets of any size, the same from memory and from a row
+store, and a set of a million rows of 10^9 costs a million steps. Within a batch rows are read in rising order.
+
+Each batch stays a piece of its own: growing copies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pairsift._typing import AnyArray, FloatArray, IntArray
+from pairsift.data.problem import Problem
+from pairsift.data.rows import MemoryRows
+
+_ROUNDS = 4
+_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows in memory, positives first, with their sample weights."""
+
+    rows: MemoryRows
+    n_positive: int
+    positive_weights: FloatArray | None
+    negative_weights: FloatArray | None
+
+    @property
+    def n_negative(self) -> int:
+        """Rows of the negative class."""
+        return self.rows.n_rows - self.n_positive
+
+
+class Drawing:
+    """The rows of a problem in a random order within each class, read as they are asked for.
+
+    A row store tells the system of the rows of a piece before it waits for the first of them.
+    """
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        self.problem = problem
+        self._keys = [rng.integers(2**64, size=_ROUNDS, dtype=np.uint64) for _ in range(2)]
+        self.n_positive = self.n_negative = 0
+        self.pieces: list[Piece] = []
+
+    @property
+    def n_points(self) -> int:
+        """Rows drawn so far."""
+        return self.n_positive + self.n_negative
+
+    @property
+    def share(self) -> float:
+        """Rows drawn so far, as a share of all."""
+        return self.n_points / self.problem.n_points
+
+    def draw(self, n_positive: int, n_negative: int) -> Piece | None:
+        """Read on until so many rows of each class are drawn, or all; None when they are drawn already."""
+        problem = self.problem
+        goal = min(n_positive, problem.n_positive), min(n_negative, problem.n_negative)
+        goal = max(goal[0], self.n_positive), max(goal[1], self.n_negative)
+        if goal == (self.n_positive, self.n_negative):
+            return None
+        positive = _places(problem.n_positive, self._keys[0], self.n_positive, goal[0])
+        negative = _places(problem.n_negative, self._keys[1], self.n_negative, goal[1])
+        numbers = [np.asarray(problem.positives[positive]), np.asarray(problem.negatives[negative])]
+        s, t = problem.positive_weights, problem.negative_weights
+        piece = Piece(
+            problem.rows.take(np.concatenate(numbers)),
+            len(positive),
+            None if s is None else s[positive],
+            None if t is None else t[negative],
+        )
+        self.n_positive, self.n_negative = goal
+        self.pieces.append(piece)
+        return piece
+
+
+def _places(n: int, keys: AnyArray, start: int, stop: int) -> IntArray:
+    """Return the places that come start-th to stop-th in the order of the keys, rising."""
+    start, stop = min(start, n), min(stop, n)
+    if start == 0 and stop == n:
+        return np.arange(n)
+    return np.sort(permute(n, keys, np.arange(start, stop)))
+
+
+def permute(n: int, keys: AnyArray, k: IntArray) -> IntArray:
+    """Return where a keyed permutation of 0, ..., n - 1 puts each k.
+
+    A Feistel network permutes 0, ..., 4^b - 1, the least such power that holds n; what falls beyond n is sent through
+    again until it does not.
+    """
+    half = np.uint64(max(1, -(-(max(n - 1, 1)).bit_length() // 2)))
+    mask = np.uint64((1 << int(half)) - 1)
+    value: AnyArray = k.astype(np.uint64)
+    todo = np.arange(len(value))
+    while len(todo):
+        left: AnyArray
+        right: AnyArray
+        left, right = value[todo] >> half, value[todo] & mask
+        for key in keys:
+            left, right = right, left ^ (_mixed(right + key) & mask)
+        value[todo] = (left << half) | right
+        todo = todo[value[todo] >= n]
+    return value.astype(np.int64)
+
+
+def _mixed(x: AnyArray) -> AnyArray:
+    """Mix the bits of 64-bit numbers (the finisher of splitmix64)."""
+    x = (x ^ (x >> np.uint64(30))) * _MIX[0]
+    x = (x ^ (x >> np.uint64(27))) * _MIX[1]
+    out: AnyArray = x ^ (x >> np.uint64(31))
+    return out
+
+
+def joined_weights(parts: Sequence[FloatArray | None]) -> FloatArray | None:
+    """Return the weights of all parts in one array, None where there are none."""
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if known else None

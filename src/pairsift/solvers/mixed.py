@@ -1,0 +1,284 @@
+r"""The solver for pairs and points over drawn rows: Newton's method, with a certificate and a stopping rule.
+
+The certificate is the length of the gradient of F relative to that where all scores are zero. `tol` bounds it where the
+rows are all rows there are. Where they are a sample, solving further than the sample can tell is wasted: the gradient
+over m of N rows differs from that over all rows by a random vector with the covariance S (1 - m / N), and
+
+    optimisation error  g^T M^-1 g   <=   `SMALL_PART` * z^T M^-1 z (1 - m / N)
+
+ends the solve, where z = C sum_k e_k s_k x_k with random signs e_k has the expectation z^T M^-1 z = trace(M^-1 S): the
+same quadratic form of the sampling error. s_k is the slope of the loss by the score of row k, M the preconditioner,
+which is near the Hessian.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pairsift import _core
+from pairsift._typing import AnyArray, FloatArray
+from pairsift.all_pairs import SQUARED_HINGE, AllPairs
+from pairsift.data.drawn_rows import Piece
+from pairsift.data.rows import CsrRows, DenseRows, MemoryRows
+from pairsift.solvers.full_objective import dot
+from pairsift.solvers.mixed_objective import Mix, MixedObjective, MixedPoint
+from pairsift.solvers.newton import newton_iterates
+from pairsift.solvers.preconditioner import Preconditioner
+
+SMALL_PART = 0.01
+FORCING = 0.1
+# Rows of each class that the preconditioner is made of.
+SAMPLE_ROWS = 5000
+# Multiplications that take about 0.1 s.
+CHEAP_WORK = 1.5e8
+TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class MixedSolution:
+    """(w, theta) near the minimum of F.
+
+    Attributes
+    ----------
+    w : array
+    theta : float
+        Zero where there are only pairs.
+    primal : float
+        F.
+    relative_gap : float
+        Length of the gradient relative to that where all scores are zero.
+    n_passes : int
+        Newton steps so far.
+    converged : bool
+        The gap is at most `tol`, or the sampling error is larger than what is left (`settled`).
+    settled : bool
+        The optimisation error is below the stated part of the sampling error.
+    done : bool
+        No further step is made.
+    """
+
+    w: FloatArray
+    theta: float
+    primal: float
+    relative_gap: float
+    n_passes: int
+    converged: bool
+    settled: bool
+    done: bool
+
+
+def solve_mixed(
+    pieces: Sequence[Piece],
+    C: float,
+    mix: Mix,
+    start: MixedSolution | None = None,
+    *,
+    tol: float,
+    max_iter: int,
+    share_drawn: float = 1.0,
+    signs: np.random.Generator | None = None,
+) -> Iterator[MixedSolution]:
+    """Yield better and better solutions; the last one is converged, or `max_iter` steps were made.
+
+    Parameters
+    ----------
+    pieces : sequence of Piece
+    C : float
+        Weight of the mean loss.
+    mix : Mix
+    start : MixedSolution, optional
+        Where to begin.
+    tol : float
+    max_iter : int
+    share_drawn : float
+        m / N; 1 when these are all rows.
+    signs : numpy.random.Generator, optional
+        Draws the e_k; without it only `tol` counts.
+    """
+    objective = MixedObjective(pieces, C, mix)
+    zero = objective.gradient(objective.at_zero())
+    at_zero = math.sqrt(dot(zero, zero))
+    precondition = Preconditioners(objective)
+    point = objective.at(_start(objective, start))
+    statistical: float | None = None
+    steps = newton_iterates(objective, point, precondition, lambda at: FORCING * at.norm)
+    found: MixedSolution | None = None
+    for n_iter, at in enumerate(steps):
+        gap = at.norm / at_zero if at_zero > 0 else 0.0
+        divide = precondition(at.point.w, mix)
+        left = dot(at.gradient, divide(at.gradient))
+        settled = False
+        if signs is not None and share_drawn < 1 and n_iter > 0:
+            if statistical is None:
+                statistical = (1 - share_drawn) * _sampling_error(objective, at.point, divide, signs)
+            settled = left <= SMALL_PART * statistical
+        converged = settled or (gap <= tol and left <= 2 * tol**2 * at.point.value)
+        w, theta = _unpacked(objective, at.point.w)
+        found = MixedSolution(
+            w, theta, at.point.value, gap, n_iter, converged, settled, converged or n_iter >= max_iter
+        )
+        yield found
+        if found.done:
+            return
+    # No step makes F smaller: this is the minimum as far as numbers can tell.
+    assert found is not None
+    yield replace(found, converged=found.relative_gap <= tol, done=True)
+
+
+def _start(objective: MixedObjective, start: MixedSolution | None) -> FloatArray:
+    if start is None:
+        return np.zeros(objective.n_variables)
+    return np.append(start.w, start.theta) if objective.has_threshold else start.w
+
+
+def _unpacked(objective: MixedObjective, variables: FloatArray) -> tuple[FloatArray, float]:
+    theta = float(variables[-1]) if objective.has_threshold else 0.0
+    return variables[: objective.n_features], theta
+
+
+def _sampling_error(
+    objective: MixedObjective, point: MixedPoint, divide: Preconditioner, signs: np.random.Generator
+) -> float:
+    """Return z^T M^-1 z for random signs."""
+    e = [signs.integers(2, size=len(slopes)) * 2.0 - 1.0 for slopes in (point.positive, point.negative)]
+    z = objective.C * objective.combine(e[0] * point.positive, e[1] * point.negative)
+    return dot(z, divide(z))
+
+
+class Preconditioners:
+    """(w, mix) -> something that divides by an approximate Hessian, made of the first rows.
+
+    The Hessian is written out and factorised where that is cheap; otherwise its diagonal is taken.
+    """
+
+    def __init__(self, objective: MixedObjective) -> None:
+        pieces, taken = [], 0
+        for piece in objective.pieces:
+            if taken < SAMPLE_ROWS:
+                pieces.append(piece)
+                taken += max(piece.n_positive, piece.n_negative)
+        self._sample = MixedObjective(pieces, objective.C, objective.mix)
+        self._squares = None if _work(pieces, objective.mix) <= CHEAP_WORK else [_squares(piece) for piece in pieces]
+        self._last: tuple[FloatArray, Preconditioner] | None = None
+
+    def __call__(self, w: FloatArray, mix: Mix) -> Preconditioner:
+        """Return the preconditioner at w."""
+        if self._last is None or self._last[0] is not w:
+            point = self._sample.at(w)
+            if self._squares is None:
+                divide: Preconditioner = _Written(self._sample, point)
+            else:
+                divide = _diagonal(self._sample, point, self._squares)
+            self._last = w, divide
+        return self._last[1]
+
+
+class _Written:
+    """The Hessian over the sample, by Cholesky."""
+
+    def __init__(self, sample: MixedObjective, point: MixedPoint) -> None:
+        hessian = sample.C * _hessian(sample, point)
+        np.einsum("ii->i", hessian)[: sample.n_features] += 1.0
+        lift = 0.0
+        while True:
+            self._factor = hessian.copy()
+            np.einsum("ii->i", self._factor)[:] += lift
+            if _core.cholesky(self._factor):
+                return
+            # Rounding has spoilt a matrix of enormous scale: lift it by that scale's rounding.
+            lift = max(10 * lift, 1e-14 * float(np.max(np.abs(hessian))), TINY)
+
+    def __call__(self, r: FloatArray) -> FloatArray:
+        """Return M^-1 r."""
+        x = r.copy()
+        _core.cholesky_solve(self._factor, x)
+        return x
+
+
+def _diagonal(sample: MixedObjective, point: MixedPoint, squares: Sequence[MemoryRows]) -> Preconditioner:
+    diagonal = np.zeros(sample.n_variables)
+    for rows, a, b in zip(squares, *_by_piece(sample, point.positive_curvature, point.negative_curvature), strict=True):
+        rows.add_between(np.concatenate([a, b]), 0, rows.n_rows, diagonal[: sample.n_features])
+    diagonal *= sample.C
+    diagonal[: sample.n_features] += 1.0
+    if point.points_curvature is not None:
+        diagonal[-1] = sample.C * float(np.sum(point.points_curvature[0]) + np.sum(point.points_curvature[1])) + TINY
+    return lambda r: r / diagonal
+
+
+def _hessian(sample: MixedObjective, point: MixedPoint) -> FloatArray:
+    """Return the second derivative of the mean loss over the sample."""
+    d = sample.n_features
+    hessian = np.zeros((sample.n_variables, sample.n_variables))
+    gram = np.zeros((d, d))
+    if point.points_curvature is not None:
+        for piece, a, b in zip(sample.pieces, *_by_piece(sample, *point.points_curvature), strict=True):
+            piece.rows.kernel.add_weighted_gram(np.concatenate([a, b]), gram)
+        gram += np.tril(gram, -1).T
+        border = sample.combine(*point.points_curvature)
+        hessian[d, :d] = hessian[:d, d] = -border[:d]
+        hessian[d, d] = -border[d]
+    if point.pairs is not None:
+        gram += sample.mix.gamma * _pair_hessian(sample, point)
+    hessian[:d, :d] = gram
+    return hessian
+
+
+def _pair_hessian(sample: MixedObjective, point: MixedPoint) -> FloatArray:
+    """Return the second derivative of the mean loss over the pairs within pieces: a sample of all pairs."""
+    d = sample.n_features
+    total, out = np.zeros((d, d)), np.empty((d, d))
+    n_pairs = sum(piece.n_positive * piece.n_negative for piece in sample.pieces)
+    for piece, p, q in zip(sample.pieces, *_by_piece(sample, point.p, point.q), strict=True):
+        if not (len(p) and len(q)):
+            continue
+        pairs = AllPairs(p, q, piece.positive_weights, piece.negative_weights)
+        sums = pairs.sums(SQUARED_HINGE)
+        piece.rows.kernel.pair_gram(
+            np.arange(len(p)),
+            np.arange(len(p), len(p) + len(q)),
+            *pairs.sorted_scores(),
+            SQUARED_HINGE.width,
+            sums.positive_curvature / pairs.scale,
+            sums.negative_curvature / pairs.scale,
+            out,
+        )
+        total += out * (pairs.scale * (len(p) * len(q) / n_pairs))
+    return total
+
+
+def _by_piece(
+    sample: MixedObjective, positive: FloatArray, negative: FloatArray
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Cut numbers by place into those of each piece."""
+    i = np.cumsum([piece.n_positive for piece in sample.pieces])[:-1]
+    j = np.cumsum([piece.n_negative for piece in sample.pieces])[:-1]
+    return np.split(positive, i), np.split(negative, j)
+
+
+def _work(pieces: Sequence[Piece], mix: Mix) -> float:
+    """Return how many multiplications it takes to write the Hessian out and to factorise it."""
+    d, work = pieces[0].rows.n_features, 0.0
+    for piece in pieces:
+        stored = float(_values(piece).size)
+        work += stored * (d if mix.gamma > 0 else stored / max(piece.rows.n_rows, 1))
+    return work + d**3 / 3
+
+
+def _squares(piece: Piece) -> MemoryRows:
+    squared = _values(piece).astype(np.float64) ** 2
+    rows = piece.rows
+    return (
+        CsrRows(squared, rows.columns, rows.starts, rows.n_features)
+        if isinstance(rows, CsrRows)
+        else DenseRows(squared)
+    )
+
+
+def _values(piece: Piece) -> AnyArray:
+    assert isinstance(piece.rows, CsrRows | DenseRows)
+    return piece.rows.values

@@ -1,0 +1,159 @@
+"""ActiveRankSVM() with C="auto" beside tuned linear peers, on the paper's data sets: test AUC, and CPU time.
+
+Each set is cut into the 5 stratified folds of `pairsift.experiments.sets.fold_rows` of its train file, also where the
+paper has a test file: seeds alone would say little of methods that end at one optimum. Every peer has its C chosen on a
+validation part of the training rows of each split (`pairsift.experiments.tuning`), and is then trained on all of them.
+The differences of a split have DeLong's paired standard error; the mean of the five has the root of the sum of their
+squares, divided by five. CPU times are the least of `--repeats`, ours and one fit of LIBLINEAR's WSVM at the paper's
+strength in turns, on the first split. Fits are kept in `--state`, and one that is there is not made again.
+
+    python tools/measure_block.py --state block-peers --what peers --sets a9a,bank
+    python tools/measure_block.py --state block-peers --what ours,table
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from pairsift import ActiveRankSVM, auc, compare_auc
+from pairsift.experiments.methods import LiblinearRun, Setting, find_method
+from pairsift.experiments.sets import fold_rows, rows
+
+SETS = ("MQ2008", "letter", "a9a", "bank", "shuttle", "ijcnn1", "connect-4", "mnist", "covtype", "news20")
+PEERS = ("logistic-regression", "linear-svc", "sgd-classifier", "liblinear-wsvm", "eranksvm", "ranksvm-squared")
+SPLITS = range(5)
+OURS = "ours"
+LEVEL_95 = float(norm.ppf(0.975))
+Fit = dict[str, Any]
+
+
+class State:
+    """Fits in a folder, one file each."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def get(self, name: str, method: str, split: int) -> Fit | None:
+        """Return a fit, None if it is not there."""
+        path = self._path(name, method, split)
+        if not path.exists():
+            return None
+        with np.load(path) as kept:
+            return {key: kept[key] for key in kept.files}
+
+    def put(self, name: str, method: str, split: int, fit: Fit) -> None:
+        """Keep a fit."""
+        np.savez(self._path(name, method, split), **fit)
+
+    def _path(self, name: str, method: str, split: int) -> Path:
+        return self._folder / f"{name}.{method}.{split}.npz"
+
+
+def split_of(name: str, split: int) -> tuple[Any, ...]:
+    """Return the rows to train and to test on."""
+    X, y = rows(name, "train")
+    train, test = fold_rows(y)[split]
+    return X[train], y[train], X[test], y[test]
+
+
+def fit_peer(method: str, data: tuple[Any, ...], patience: float) -> Fit:
+    """Choose C, train on all rows, and score the test rows."""
+    X, y, X_test, y_test = data
+    peer = find_method(method)
+    tuned = peer.tune(X, y, Setting(), patience)
+    run = peer.prepare(X, y, Setting(scale_C=tuned.scale))
+    started = time.process_time()
+    run.train()
+    cpu = time.process_time() - started
+    return {"scores": run.scores(X_test), "y": y_test > 0, "C": 800 * tuned.scale, "cpu": cpu, "cpu_tuning": tuned.cpu}
+
+
+def fit_ours(data: tuple[Any, ...], seed: int, options: dict[str, Any]) -> Fit:
+    """Train with everything chosen by itself, and score the test rows."""
+    X, y, X_test, y_test = data
+    model = ActiveRankSVM(C="auto", random_state=seed, **options)
+    started = time.process_time()
+    model.fit(X, y)
+    cpu = time.process_time() - started
+    chosen = f"{model.loss_} {model.gamma_:g}"
+    return {"scores": model.decision_function(X_test), "y": y_test > 0, "C": 8000 * model.C_, "cpu": cpu, "by": chosen}
+
+
+def time_beside_liblinear(name: str, repeats: int, options: dict[str, Any]) -> tuple[float, float]:
+    """Return the least CPU seconds of ours and of one fit of LIBLINEAR's WSVM, in turns, on the first split."""
+    X, y, _, _ = split_of(name, 0)
+    ours, theirs = [], []
+    for _ in range(repeats):
+        model = ActiveRankSVM(C="auto", random_state=0, **options)
+        started = time.process_time()
+        model.fit(X, y)
+        ours.append(time.process_time() - started)
+        peer = LiblinearRun(X, y, 800.0, 0.1)
+        started = time.process_time()
+        peer.train()
+        theirs.append(time.process_time() - started)
+    return min(ours), min(theirs)
+
+
+def print_table(sets: list[str], state: State, times: dict[str, tuple[float, float]]) -> None:
+    """Print a line a set whose fits are all there."""
+    head = ["set", "ours", "chosen", *PEERS, "ours - best peer", "95 %", "CPU s", "LIBLINEAR s", "ratio"]
+    print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
+    for name in sets:
+        fits = {method: [state.get(name, method, k) for k in SPLITS] for method in (OURS, *PEERS)}
+        fits = {method: made for method, made in fits.items() if all(fit is not None for fit in made)}
+        if OURS not in fits or len(fits) == 1:
+            continue
+        print("| " + " | ".join([name, *_cells(fits, times.get(name))]) + " |")
+
+
+def _cells(fits: dict[str, list[Any]], times: tuple[float, float] | None) -> list[str]:
+    means = {method: float(np.mean([auc(f["y"], f["scores"]) for f in made])) for method, made in fits.items()}
+    best = max((method for method in fits if method != OURS), key=lambda method: means[method])
+    compared = [compare_auc(a["y"], a["scores"], b["scores"]) for a, b in zip(fits[OURS], fits[best], strict=True)]
+    difference = float(np.mean([one.difference for one in compared]))
+    errors = [(one.high - one.low) / (2 * LEVEL_95) for one in compared]
+    reach = LEVEL_95 * float(np.sqrt(np.sum(np.square(errors)))) / len(errors)
+    chosen = ", ".join(dict.fromkeys(f"{fit['by']} C={float(fit['C']) / 8000:.3g}" for fit in fits[OURS]))
+    peers = [f"{means[method]:.4f}" if method in means else "" for method in PEERS]
+    verdict = "below" if difference + reach < 0 else "above" if difference - reach > 0 else "open"
+    interval = f"{difference - reach:+.4f} to {difference + reach:+.4f}: {verdict}"
+    timed = ["", "", ""] if times is None else [f"{times[0]:.3f}", f"{times[1]:.3f}", f"{times[0] / times[1]:.2f}"]
+    return [f"{means[OURS]:.4f}", chosen, *peers, f"{difference:+.4f}", interval, *timed]
+
+
+def main() -> None:
+    """Make fits, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--state", type=Path, required=True, help="folder of the fits made so far")
+    parser.add_argument("--what", default="peers,ours,times,table", help="which of peers, ours, times, table")
+    parser.add_argument("--sets", default=SETS, type=lambda text: text.split(","))
+    parser.add_argument("--peers", default=PEERS, type=lambda text: text.split(","))
+    parser.add_argument("--patience", type=float, default=20.0, help="CPU seconds of a training above which C stops")
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    what, state = options.what.split(","), State(options.state)
+    warnings.simplefilter("ignore")  # strong fits of peers may stop short of their tolerance
+    wanted = [*(options.peers if "peers" in what else ()), *([OURS] if "ours" in what else ())]
+    for name in options.sets if wanted else ():
+        for split in SPLITS:
+            for method in wanted:
+                if state.get(name, method, split) is None:
+                    data = split_of(name, split)
+                    made = fit_ours(data, split, {}) if method == OURS else fit_peer(method, data, options.patience)
+                    state.put(name, method, split, made)
+    times = {name: time_beside_liblinear(name, options.repeats, {}) for name in options.sets if "times" in what}
+    if "table" in what:
+        print_table(list(options.sets), state, times)
+
+
+if __name__ == "__main__":
+    main()

@@ -34,6 +34,7 @@ lint: $(VENV)/.test $(VENV)/.lint
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -E -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b doctest -d docs/_build/doctrees docs docs/_build/doctest
+	$(BIN)/pairsift report results.sqlite.xz -o docs/_build/html/report.html
 	$(BIN)/python tools/check_site.py docs/_build/html
 
 wheel: $(VENV)/.venv

@@ -34,7 +34,7 @@ default_role = "py:obj"
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
 myst_heading_anchors = 3
 
-html_math_renderer = "mathml"
+html_math_renderer = "outlines"
 html_theme = "pydata_sphinx_theme"
 html_title = "pairsift"
 html_static_path = ["_static"]

@@ -1,6 +1,7 @@
 """`pairsift evaluate`: numbers beside scikit-learn's, any labelled input, bounded memory, clear refusals."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -188,6 +189,17 @@ def test_the_text_says_what_the_numbers_are(folder):
     for words in ("1,000 rows", "AUC ", "(95 %: ", "false-positive rate up to 0.1", "chance", "precision", "not above"):
         assert words in text
     assert max(map(len, text.splitlines())) <= 100
+
+
+def test_long_labels_keep_their_columns_apart(tmp_path):
+    rows = "".join(f"{k % 7},{'malignant' if k % 7 + k % 3 > 4 else 'benign'}\n" for k in range(200))
+    (tmp_path / "t.csv").write_text("size,kind\n" + rows)
+    options = ("--label", "kind", "--positive", "malignant")
+    assert run("fit", "t.csv", "-o", "m.safetensors", *options, cwd=tmp_path).returncode == 0
+    lines = run("evaluate", "m.safetensors", "t.csv", "--label", "kind", cwd=tmp_path).stdout.splitlines()
+    place = next(k for k, line in enumerate(lines) if line.startswith("score "))
+    assert re.split(r"\s{2,}", lines[place]) == ["score", "label 'malignant'", "label 'benign'"]
+    assert {len(line) for line in lines[place : place + 3]} == {len(lines[place])}
 
 
 @pytest.mark.parametrize("kind", ["svg", "png", "pdf"])

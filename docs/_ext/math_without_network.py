@@ -55,7 +55,7 @@ def _inline(translator, node):
 
 
 def _displayed(translator, node):
-    """Show each line of a formula by itself; ``\\\\`` ends a line, as in TeX."""
+    r"""Show each line of a formula by itself; ``\\`` ends a line, as in TeX."""
     tall = node.astext().replace("\\frac", "\\dfrac")
     lines = "".join(f"<p>{svg(line)}</p>" for line in tall.split("\\\\"))
     translator.body.append(f'<div class="formulas">{lines}</div>')

@@ -240,7 +240,7 @@ def _grow(state: State, draw: Callable[[int], Draw], settings: Settings, rng: np
     pool, number = state.pool, len(state.history)
     if settings.budget is None:
         wanted = settings.batch_size
-        drawn = _repeatable(lambda count: _checked(draw(count), count, pool.problem), wanted, rng)
+        drawn = _repeatable(lambda count: _checked(draw(count), count, pool.problem), wanted, pool, rng)
     else:
         wanted = min(settings.batch_size, settings.budget - len(pool))
         drawn = _checked(draw(wanted), wanted, pool.problem)
@@ -255,13 +255,13 @@ def _grow(state: State, draw: Callable[[int], Draw], settings: Settings, rng: np
     return State(pool, solution, upper, (*state.history, done), stop_reason)
 
 
-def _repeatable(draw: Callable[[int], Draw], wanted: int, rng: np.random.Generator) -> Draw:
+def _repeatable(draw: Callable[[int], Draw], wanted: int, pool: Pool, rng: np.random.Generator) -> Draw:
     """Draw terms as a budget that ends with them would: samplers draw otherwise when they are asked for more."""
-    before = rng.bit_generator.state
+    before, unseen = rng.bit_generator.state, pool.unseen
     drawn = draw(wanted)
     while 0 < len(drawn.i) < wanted:
         wanted = len(drawn.i)
-        rng.bit_generator.state = before
+        rng.bit_generator.state, pool.unseen = before, unseen
         drawn = draw(wanted)
     return drawn
 

@@ -3,7 +3,7 @@
 A checkpoint is one safetensors file in a folder: the chosen terms with their dual variables, w and theta, the history,
 the validation checks, and in its metadata the state of the random generator, the settings, a fingerprint of the data
 and a checksum of all of it. It is written beside, forced to disk and renamed. Everything that a round needs follows
-from it and from the rows; samplers keep nothing between rounds.
+from it and from the rows; of samplers only the candidates are kept that the next round begins with.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ from pairsift.solvers.terms import DualSolution
 from pairsift.validation import Validation
 
 FILE = "checkpoint.safetensors"
-FORMAT = 1
+FORMAT = 2
 _METADATA_KEY, _CHECKSUM_KEY = "pairsift", "checksum"
 _SECONDS_BETWEEN = 1.0
 _SHARE_OF_TIME = 0.05  # that writing may take
 _FINGERPRINT_ROWS = 500  # of each class
 _POOL, _VALIDATION = "pool.", "validation."
+_UNSEEN = ("unseen.i", "unseen.j")
 
 
 class CheckpointError(ValueError):
@@ -97,6 +98,9 @@ class Resumed:
         if np.any((i < -1) | (i >= problem.n_positive) | (j < -1) | (j >= problem.n_negative) | ((i < 0) & (j < 0))):
             raise _damaged(self.path, "a term lies outside of the data")
         pool = Pool.of(problem, columns, float(self.facts["scale"]), threshold=threshold)
+        i, j = pool.unseen = self.arrays[_UNSEEN[0]].copy(), self.arrays[_UNSEEN[1]].copy()
+        if np.any((i < 0) | (i >= problem.n_positive) | (j < 0) | (j >= problem.n_negative)):
+            raise _damaged(self.path, "a candidate lies outside of the data")
         w = self.arrays["w"].copy()
         primal, gap, n_passes, converged = self.facts["solution"]
         solution = DualSolution(w, float(self.facts["theta"]), pool.alpha.copy(), primal, gap, n_passes, converged)
@@ -166,6 +170,7 @@ class Checkpoint:
         found, pool = state.solution, state.pool
         arrays: dict[str, AnyArray] = {_POOL + name: getattr(pool, name) for name in COLUMNS}
         arrays |= {"w": found.w, "history": np.array(state.history, dtype=np.float64)}
+        arrays |= dict(zip(_UNSEEN, pool.unseen, strict=True))
         if self._watch is not None:
             arrays |= {_VALIDATION + name: array for name, array in self._watch.to_arrays().items()}
         facts = {
@@ -240,6 +245,7 @@ _KINDS = {
     **{_POOL + name: np.dtype(np.int64 if name in ("i", "j", "round") else np.float64) for name in COLUMNS},
     "w": np.dtype(np.float64),
     "history": np.dtype(np.float64),
+    **dict.fromkeys(_UNSEEN, np.dtype(np.int64)),
 }
 _FACTS: dict[str, type | tuple[type, ...]] = {
     "version": str,
@@ -281,6 +287,8 @@ def _read(path: Path) -> Resumed:
     for name, dtype in _KINDS.items():
         if name not in arrays or arrays[name].dtype != dtype or (name.startswith(_POOL) and arrays[name].shape != (n,)):
             raise _damaged(path, f"{name} is missing or has the wrong form")
+    if not arrays[_UNSEEN[0]].ndim == 1 or arrays[_UNSEEN[0]].shape != arrays[_UNSEEN[1]].shape:
+        raise _damaged(path, "its candidates are not pairs")
     history = arrays["history"]
     if history.shape[1:] != (len(Round._fields),) or len(history) == 0 or history[-1, 1] != n:
         raise _damaged(path, "its history does not belong to its terms")

@@ -17,6 +17,7 @@ import numpy as np
 from pairsift import _core
 from pairsift._typing import AnyArray, BoolArray, FloatArray, IntArray
 from pairsift.data.problem import Places, Problem
+from pairsift.data.remembered_rows import remembering
 from pairsift.data.rows import CsrRows, DenseRows, MemoryRows, refuse_overflow
 
 NONE = -1
@@ -25,10 +26,21 @@ COLUMNS = ("i", "j", "round", "probability", "value", "alpha")
 
 
 class Pool:
-    """Chosen terms of a problem, in the order in which they were chosen."""
+    """Chosen terms of a problem, in the order in which they were chosen.
+
+    Attributes
+    ----------
+    unseen : tuple of two arrays
+        Pairs that were drawn as candidates and not looked at, because the round had its terms: the next one begins
+        with them.
+    reader : RowSource or RememberedRows
+        The rows; those of candidates that were scored are not read again when they are chosen.
+    """
 
     def __init__(self, problem: Problem, *, threshold: bool = False) -> None:
         self.problem = problem
+        self.reader = remembering(problem.rows)
+        self.unseen = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         self.threshold = threshold
         self.i = np.empty(0, dtype=np.int64)
         self.j = np.empty(0, dtype=np.int64)
@@ -127,7 +139,7 @@ class Pool:
         if not isinstance(source, MemoryRows):
             needed, position = np.unique(np.concatenate([row_i, row_j]), return_inverse=True)
             missing = int(np.any(needed == NONE))
-            source = source.take(needed[missing:])
+            source = self.reader.take(needed[missing:])
             position = position - missing
             row_i, row_j = position[: len(i)], position[len(i) :]
         else:

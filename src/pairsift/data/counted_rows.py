@@ -11,6 +11,8 @@ from pairsift.data.rows import MemoryRows, RowSource
 class CountedRows:
     """The rows of another source, bit for bit; a `RowSource` that counts."""
 
+    read_by_place = False  # a budget of bytes is kept round by round: nothing is read ahead
+
     def __init__(self, source: RowSource) -> None:
         self._source = source
         self.n_rows, self.n_features = source.n_rows, source.n_features

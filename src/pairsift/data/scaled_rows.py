@@ -17,6 +17,8 @@ GATHER_ROWS = 2**14
 class ScaledStore:
     """The rows of a store, scaled; a `RowSource`."""
 
+    read_by_place = True
+
     def __init__(self, store: RowStore, scaling: Scaling) -> None:
         self.store, self.scaling = store, scaling
         self.n_rows, self.n_features = store.n_rows, store.n_features

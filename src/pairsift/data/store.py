@@ -44,6 +44,8 @@ class RowStore:
         From every later read: the file was changed, replaced or removed meanwhile; a `ValueError`.
     """
 
+    read_by_place = True
+
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._file = StoreFile(path)
         self.path, self.header = self._file.path, self._file.header

@@ -98,6 +98,7 @@ class SoftSampler:
                 found.accept(term, probability)
                 refused_in_a_row = 0
                 if not found.missing:
+                    unchosen.put_back(i[next_one:], j[next_one:])
                     return refused_in_a_row
             else:
                 found.rejected += 1

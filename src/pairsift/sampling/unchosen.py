@@ -11,6 +11,7 @@ import numpy as np
 from pairsift._typing import BoolArray, FloatArray, IntArray
 from pairsift.data.holdout import RangeWithout
 from pairsift.data.problem import Places, RowRange
+from pairsift.data.remembered_rows import RememberedRows
 from pairsift.data.rows import RowSource
 from pairsift.pairs import NONE, Pool
 
@@ -74,12 +75,29 @@ class Unchosen:
         """Draw `count` candidates from U*, with repetition."""
         pair_chance = self.pair_chance(self.n_pairs, self.n_points)
         if pair_chance == 1:
-            return self.uniform_pairs(count, rng)
+            return self._candidate_pairs(count, rng)
         is_pair = rng.random(count) < pair_chance
         i, j = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
-        i[is_pair], j[is_pair] = self.uniform_pairs(int(np.count_nonzero(is_pair)), rng)
+        i[is_pair], j[is_pair] = self._candidate_pairs(int(np.count_nonzero(is_pair)), rng)
         i[~is_pair], j[~is_pair] = self.uniform_points(int(np.count_nonzero(~is_pair)), rng)
         return i, j
+
+    def put_back(self, i: IntArray, j: IntArray) -> None:
+        """Leave the last candidates, which nothing has depended on, to the next round."""
+        pairs = (i != NONE) & (j != NONE)
+        unseen_i, unseen_j = self.pool.unseen
+        self.pool.unseen = np.append(i[pairs], unseen_i), np.append(j[pairs], unseen_j)
+        if isinstance(self.pool.reader, RememberedRows):
+            self.pool.reader.put_back(int(np.count_nonzero(pairs)))
+
+    def _candidate_pairs(self, count: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        """Draw as `uniform_pairs` does, those first that were put back: they are independent and uniform as well."""
+        i, j = self.pool.unseen
+        free = ~self.is_chosen(i, j)
+        i, j = i[free], j[free]
+        self.pool.unseen = i[count:], j[count:]
+        fresh_i, fresh_j = self.uniform_pairs(max(0, count - len(i)), rng)
+        return np.append(i[:count], fresh_i), np.append(j[:count], fresh_j)
 
     def uniform_pairs(self, count: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
         """Draw unchosen pairs uniformly, with repetition."""
@@ -130,9 +148,9 @@ class Unchosen:
             return self._scores[side][np.where(real, places, 0)]
         rows = (self.problem.positives, self.problem.negatives)[side]
         if np.all(real):
-            return self.problem.rows.scores(self.w, rows[places])
+            return self.pool.reader.scores(self.w, rows[places])
         out = np.zeros(len(places))
-        out[real] = self.problem.rows.scores(self.w, rows[places[real]])
+        out[real] = self.pool.reader.scores(self.w, rows[places[real]])
         return out
 
 

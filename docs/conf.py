@@ -31,6 +31,7 @@ extensions = [
 exclude_patterns = ["_build", "_ext", "_templates", "gallery/*.py", "gallery/sg_execution_times.rst"]
 templates_path = ["_templates"]
 default_role = "py:obj"
+smartquotes = False  # they would change C="auto" in a title
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
 myst_heading_anchors = 3
 
@@ -66,7 +67,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_style.TeachingOrder",
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,

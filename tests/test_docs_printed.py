@@ -54,5 +54,5 @@ def test_a_page_that_shows_something_else_is_seen(tmp_path):
 def test_a_command_that_fails_is_seen(tmp_path):
     with pytest.raises(RuntimeError, match=r"nowhere\.svm"):
         list(print_docs.run_page("```sh\npairsift evaluate nowhere.safetensors nowhere.svm\n```\n", tmp_path))
-    with pytest.raises(ValueError, match="console"):
+    with pytest.raises(ValueError, match="bash"):
         list(print_docs.run_page("```sh\nrm -r folder\n```\n", tmp_path))

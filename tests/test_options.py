@@ -102,7 +102,7 @@ def test_help_offers_every_sampler():
 def mentions(page):
     """Yield (command or None, option) for everything that looks like an option in the code of a page."""
     text = page.read_text()
-    for block in re.findall(r"^```(?:sh|console)?\n(.*?)^```|(`[^`\n]+`)", text, flags=re.MULTILINE | re.DOTALL):
+    for block in re.findall(r"^```(?:sh|bash)?\n(.*?)^```|(`[^`\n]+`)", text, flags=re.MULTILINE | re.DOTALL):
         for line in "".join(block).strip("`").splitlines():
             yield from _of_line(line.split(" # ")[0])
 

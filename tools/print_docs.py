@@ -47,7 +47,7 @@ def run_page(text: str, folder: Path) -> Iterator[Shown]:
 def _arguments(line: str) -> list[str]:
     name, *words = line.split()
     if name != "pairsift":
-        raise ValueError(f"A block ```sh of these pages holds pairsift's commands; for others take ```console: {line}")
+        raise ValueError(f"A block ```sh of these pages holds pairsift's commands; for others take ```bash: {line}")
     return words
 
 

@@ -1,4 +1,37 @@
-"""One look for all pictures of the gallery."""
+"""The order of the gallery, and one look for all its pictures."""
+
+# What is met first comes first; an example that is not named here comes last.
+_ORDER = (
+    "learning_curve",
+    "is_it_better",
+    "pipeline_and_grid_search",
+    "frontier",
+    "rows_not_pairs",
+    "out_of_core",
+    "text_ranking",
+    "calibration",
+    "mislabelled_rows",
+    "rejected_draws",
+    "soft_and_hard",
+    "bias_correction",
+    "gamma",
+    "own_sampler",
+)
+
+
+class TeachingOrder:
+    """A key that sorts the examples of a folder."""
+
+    def __init__(self, src_dir):
+        self.src_dir = src_dir
+
+    def __repr__(self):
+        return "TeachingOrder"
+
+    def __call__(self, filename):
+        """Return the place of an example."""
+        name = filename.removeprefix("plot_").removesuffix(".py")
+        return (_ORDER.index(name) if name in _ORDER else len(_ORDER), filename)
 
 
 def set_style(gallery_conf, fname):

@@ -129,6 +129,8 @@ def test_the_picture_of_the_layers_keeps_their_order():
         assert min(level[name] for name in above) >= max(level[name] for name in below), (above, below)
     folders = {path.parent.name for path in (ROOT / "src" / "pairsift").glob("*/__init__.py")}
     assert folders <= {name for names in drawn for name in names}, "a folder is not drawn"
+    table = (ROOT / "CONTRIBUTING.md").read_text()
+    assert [name for name in sorted(folders) if f"`{name}/" not in table] == [], "a folder is not in CONTRIBUTING.md"
 
 
 def test_links_out_of_the_docs_lead_to_pages_of_the_site():

@@ -12,7 +12,9 @@
 //   U_k [1 - w . z_k]_+ + a_k (w . z_k - 1)  >= 0.
 //
 // `steer` is the short form for rounds whose w only guides the next draw: it takes w along instead of summing it anew, and
-// returns the estimated gap in place of the certificate, so that its cost is that of its passes alone.
+// returns the estimated gap in place of the certificate, so that its cost is that of its passes alone. Of the `known` first
+// terms, which were visited in rounds before, those at a bound (four of five, commonly) mostly stay there: a part of them,
+// drawn by chance, is visited, and stands for all of them in the estimate.
 //
 // Hsieh, Chang, Lin, Keerthi, Sundararajan (ICML 2008), algorithm 3 with its shrinking. What differs: the stopping rule is the
 // relative gap. While a pass runs, the gap is estimated from the margins that are computed anyway; the true one is
@@ -44,19 +46,22 @@ public:
         : rows_(rows), signs_(signs), constants_(constants), upper_(upper), norm2_(norm2), alpha_(alpha), w_(w),
           theta_(theta), n_(rows.n_rows), active_(n_) {}
 
-    DualOutcome steer(double tol, std::int64_t max_passes, std::uint64_t seed) {
+    DualOutcome steer(double tol, std::int64_t max_passes, std::uint64_t seed, std::int64_t known) {
         Random random(seed);
         clip();
-        activate_all();
+        known_ = known;
+        activate_some(random);
+        bool fresh = true;
         DualOutcome outcome{};
         for (std::int64_t pass = 1; pass <= max_passes && !outcome.converged; ++pass) {
-            const bool all = n_active_ == n_;
-            // A term at its bound that wants to stay there adds nothing to the gap: it waits for the next look at all terms.
+            // A term at its bound that wants to stay there adds nothing to the gap: it waits for the next choice of terms.
             shrink_above_ = shrink_below_ = 0;
+            weight_at_bound_ = fresh ? 1 / kShareAtBound : 1;
             const double estimate = run_pass(random), primal = dual_value() + estimate;
             const bool small = estimate <= tol * primal;
-            outcome = {primal, dual_value(), estimate, pass, small && all};
-            if (small) activate_all();
+            outcome = {primal, dual_value(), estimate, pass, small && fresh};
+            if (small) activate_some(random);
+            fresh = small;
         }
         return outcome;
     }
@@ -97,6 +102,8 @@ private:
     };
     static constexpr Haste kCareful{1.0, 0.2}, kHasty{0.1, 0.1};
 
+    static constexpr double kShareAtBound = 1.0 / 3;  // a fifth costs 0.0002 of AUC on connect-4 (40 seeds), a third nothing
+
     double sign(std::int64_t k) const { return signs_ ? signs_[k] : 1.0; }
     double constant(std::int64_t k) const { return constants_ ? constants_[k] : 0.0; }
     double margin(std::int64_t k) const { return sign(k) * rows_.dot(k, w_) + constant(k) * *theta_; }
@@ -109,6 +116,15 @@ private:
         shrink_below_ = -shrink_above_;
     }
 
+    bool at_bound(std::int64_t k) const { return alpha_[k] <= 0 || alpha_[k] >= upper_[k]; }
+
+    // All terms that are new or inside their box, and a share of the others.
+    void activate_some(Random& random) {
+        n_active_ = 0;
+        for (std::int64_t k = 0; k < n_; ++k)
+            if (k >= known_ || !at_bound(k) || random.uniform() < kShareAtBound) active_[n_active_++] = k;
+    }
+
     // Brings a into its box, and w along; also |w|^2 and sum a_k.
     void clip() {
         alpha_sum_ = 0;
@@ -118,8 +134,7 @@ private:
             alpha_[k] = clipped;
             alpha_sum_ += clipped;
         }
-        w_norm2_ = *theta_ * *theta_;
-        for (std::int64_t c = 0; c < rows_.n_columns; ++c) w_norm2_ += w_[c] * w_[c];
+        w_norm2_ = *theta_ * *theta_ + DenseRows<double>{w_, 1, rows_.n_columns}.dot(0, w_);
     }
 
     // w = sum a_k z_k from nothing.
@@ -156,7 +171,7 @@ private:
         for (std::int64_t t = 0; t < n_active_;) {
             const std::int64_t k = active_[t];
             const double m = margin(k), gradient = m - 1, a = alpha_[k], upper = upper_[k];
-            estimate += upper * std::max(0.0, -gradient) + a * gradient;
+            estimate += (k < known_ && at_bound(k) ? weight_at_bound_ : 1) * (upper * std::max(0.0, -gradient) + a * gradient);
             double projected = gradient;
             if (a <= 0) {
                 if (gradient > shrink_above_) {
@@ -197,10 +212,10 @@ private:
     const Rows& rows_;
     const double *signs_, *constants_, *upper_, *norm2_;
     double *alpha_, *w_, *theta_;
-    std::int64_t n_, n_active_ = 0;
+    std::int64_t n_, n_active_ = 0, known_ = 0;
     std::vector<std::int64_t> active_;
     Haste haste_ = kCareful;
-    double shrink_above_ = 0, shrink_below_ = 0, alpha_sum_ = 0, w_norm2_ = 0;
+    double shrink_above_ = 0, shrink_below_ = 0, alpha_sum_ = 0, w_norm2_ = 0, weight_at_bound_ = 1;
 };
 
 }  // namespace pairsift

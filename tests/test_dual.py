@@ -159,15 +159,36 @@ def test_descent_equals_the_reference_pass_for_pass(kind, dtype, constants, sign
         assert_certified(found, terms, Z)
 
 
-def test_steering_takes_w_along_and_visits_as_the_reference_does():
+@pytest.mark.parametrize("known", [0, 30, 60])
+def test_steering_takes_w_along_and_visits_as_the_reference_does(known):
     terms, Z = make_terms(constants=True)
     before = descend(terms, np.zeros(len(terms)), tol=1e-15, max_passes=2, seed=1)
     for passes in (1, 2, 5):
-        found = steer(terms, before.alpha, (before.w, before.theta), tol=1e-15, max_passes=passes, seed=5)
-        alpha, w = reference.dual_descent(Z, terms.upper, before.alpha, passes, seed=5, steering=True)
+        start = before.w.copy(), before.theta
+        found = steer(terms, before.alpha, start, tol=1e-15, max_passes=passes, seed=5, known=known)
+        alpha, w = reference.dual_descent(Z, terms.upper, before.alpha, passes, seed=5, known=known)
         np.testing.assert_allclose(found.alpha, alpha, atol=1e-12)
         np.testing.assert_allclose(full_w(found, terms), w, atol=1e-12)
         np.testing.assert_allclose(full_w(found, terms), found.alpha @ Z, atol=1e-12)
+
+
+def test_a_share_of_the_terms_at_a_bound_stands_for_all_of_them_in_the_estimated_gap():
+    """The terms are parallel to the axes, each alone on one, so that no visit changes the margin of another."""
+    n = 3000
+    rng = np.random.default_rng(0)
+    Z = np.eye(n) * rng.uniform(0.5, 2, size=n)
+    terms = Terms(as_rows(Z).kernel, rng.uniform(0.1, 1, size=n))
+    alpha = np.where(np.arange(n) % 4 == 0, terms.upper / 2, np.where(np.arange(n) % 4 == 1, 0, terms.upper))
+    gap = terms.certify(alpha @ Z, 0.0, alpha).gap
+    found = [steer(terms, alpha, (alpha @ Z, 0.0), tol=1e9, max_passes=1, seed=s, known=2000) for s in range(200)]
+    assert all(np.any(one.alpha != alpha) for one in found)
+    assert np.mean([one.gap for one in found]) == pytest.approx(gap, rel=0.01)
+    for one in found[:5]:  # what is new or inside its box is always visited, the others by chance
+        always = (np.arange(n) >= 2000) | ((alpha > 0) & (alpha < terms.upper))
+        solved = np.clip(alpha + (1 - alpha * Z.diagonal() ** 2) / Z.diagonal() ** 2, 0, terms.upper)
+        np.testing.assert_allclose(one.alpha[always], solved[always], rtol=1e-12)
+        moved, could = one.alpha[~always] != alpha[~always], ~np.isclose(solved, alpha)[~always]
+        assert 0.25 < np.mean(moved[could]) < 0.42
 
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-3, 1e-6, 1e-10])

@@ -86,6 +86,7 @@ class Case:
 def on_path(monkeypatch, case, path):
     """Return U* such that the sampler takes this path; only when to take it is changed, never what it does."""
     monkeypatch.setattr(soft, "_scoring_all_is_cheaper", lambda *_: path == "switching")
+    monkeypatch.setattr(soft, "_sorting_is_cheaper", lambda _, __, acceptance: acceptance < soft._SORT_BELOW)
     if path == "lazy":
         return case.unchosen()
     if path == "switching":  # a first batch of candidates, then sorted
@@ -218,7 +219,7 @@ def test_which_path_is_taken(monkeypatch):
     assert len(SoftCorrect().draw(hard, 100, rng).i) == 100
     assert not hard.is_scored
     assert not sorted_draws
-    easy = Unchosen(pool, np.array([3.0, 0, 0]), 0.0, 1.0, acceptance=0.01)
+    easy = Unchosen(pool, np.array([3.0, 0, 0]), 0.0, 1.0, acceptance=0.001)
     assert len(SoftCorrect().draw(easy, 100, rng).i) == 100
     assert easy.is_scored
     assert len(sorted_draws) == 1

@@ -325,7 +325,8 @@ def _train(
     else:
         start = before.w * factor, before.theta * factor
         passes = min(STEERING_PASSES, settings.max_iter)
-        solution = steer(terms, pool.alpha, start, tol=STEERING_GAP, max_passes=passes, seed=seed)
+        known = len(before.alpha)
+        solution = steer(terms, pool.alpha, start, tol=STEERING_GAP, max_passes=passes, seed=seed, known=known)
     pool.alpha = solution.alpha
     return solution, upper
 

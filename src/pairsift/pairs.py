@@ -99,9 +99,12 @@ class Pool:
         """
         scale = total / float(np.sum(self.value))
         factor = scale / self._last_scale
-        self.alpha *= factor
+        upper = scale * self.value
+        # Rounded apart, a term at its bound would leave it by a bit, and cost an update to come back.
+        at_bound = self.alpha >= self._last_scale * self.value
+        self.alpha = np.where(at_bound, upper, self.alpha * factor)
         self._last_scale = scale
-        return scale * self.value, factor
+        return upper, factor
 
     def is_whole(self, n: int) -> bool:
         """Whether the pool holds n terms, all of them with everything that belongs to a term."""
@@ -216,7 +219,7 @@ class _SparseTerms:
         if needed > np.iinfo(self._columns.dtype).max:
             self._columns, self._starts = self._columns.astype(np.int64), self._starts.astype(np.int64)
         if needed > len(self._values):
-            size = max(needed, 2 * used)
+            size = max(needed, 4 * used)
             values, columns = np.empty(size), np.empty(size, dtype=self._columns.dtype)
             values[:used], columns[:used] = self._values[:used], self._columns[:used]
             self._values, self._columns = values, columns

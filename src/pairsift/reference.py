@@ -43,6 +43,10 @@ class Random:
             product = self.next() * bound
         return product >> 64
 
+    def uniform(self) -> float:
+        """Return a multiple of 2^-53 in [0, 1)."""
+        return (self.next() >> 11) * 2.0**-53
+
 
 def scores(X: FloatArray, w: FloatArray) -> FloatArray:
     """Return w . x_k for every row."""
@@ -88,7 +92,7 @@ def dual_descent(
     n_passes: int,
     seed: int,
     *,
-    steering: bool = False,
+    known: int | None = None,
     hasty: bool = False,
 ) -> tuple[FloatArray, FloatArray]:
     """Return (alpha, w) after so many passes of coordinate descent (``cpp/dual_descent.hpp``).
@@ -100,8 +104,9 @@ def dual_descent(
     ----------
     Z : array of shape (n_terms, n_columns)
         Signs and the constant column are in it.
-    steering : bool
-        Put every term aside that leans on its bound, as the kernel's ``steer`` does, and take none back.
+    known : int, optional
+        Do as the kernel's ``steer`` does with so many known terms: leave out two thirds of those that are known and
+        at a bound, put every term aside that leans on its bound, and take none back.
     hasty : bool
         Put terms aside earlier and look back less often, as the kernel does at tolerances of 1e-6 and above.
     """
@@ -110,6 +115,9 @@ def dual_descent(
     alpha = np.clip(alpha, 0, upper)
     w = alpha @ Z
     active, shrink, widen_at = list(range(len(Z))), (-np.inf, np.inf), 0.0
+    steering = known is not None
+    if known is not None:
+        active = [k for k in active if k >= known or 0 < alpha[k] < upper[k] or random.uniform() < 1 / 3]
     for _ in range(n_passes):
         complete = len(active) == len(Z)
         for t in range(len(active) - 1, 0, -1):

@@ -11,8 +11,9 @@ The paper draws candidates until one is accepted. Three code paths have that sam
 * *lazy*: candidates in batches, whose rows are scored as they come. So few rows are met twice that a cache would not
   pay.
 * *scored*: when the candidates to be expected would read about as many rows as there are, all rows are scored at once.
-* *sorted*: when besides nearly all candidates would be refused, pairs are proposed in proportion to a bound on p that
-  is at most twice p, from the sorted scores, and accepted with p / bound (`pairsift.sampling.propose`).
+* *sorted*: when besides so many candidates would be refused that sorting costs less, pairs are proposed in proportion
+  to a bound on p that is at most twice p, from the sorted scores, and accepted with p / bound
+  (`pairsift.sampling.propose`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 
 from pairsift import _core
 from pairsift._typing import BoolArray, FloatArray, IntArray
+from pairsift.data.rows import MemoryRows
 from pairsift.pairs import NONE
 from pairsift.sampling.collect import Collected, Term
 from pairsift.sampling.envelopes import CloseEnvelope, CorrectEnvelope, Envelope, FlatEnvelope
@@ -30,8 +32,11 @@ from pairsift.sampling.propose import LEAST_PROBABILITY, LIST_AT_MOST, draw_by_p
 from pairsift.sampling.protocol import Draw
 from pairsift.sampling.unchosen import Unchosen
 
-_SCATTERED_READ = 1.5  # a row read out of order costs about that many rows read in order
-_SORT_BELOW = 0.2  # acceptance below which sorting pays
+_SCATTERED_READ = 6  # a row read out of order from memory costs about that many rows read in order,
+_SCATTERED_READ_ELSEWHERE = 1.5  # and where bytes cost more than their order, as on a disk, that many
+_SORT_BELOW = 0.2  # acceptance below which sorting pays,
+_SORT_FROM = 10_000  # when there are so many candidates to be expected, and one more for
+_ROWS_A_CANDIDATE = 3  # each three rows
 _LARGEST_BATCH = 1 << 16
 _FRUITLESS = 10**6  # candidates refused in a row after which terms are listed, to see whether one is left at all
 _GIVE_UP = 10**8  # and after which a sampler without envelope stops where there are too many pairs to be listed
@@ -56,7 +61,7 @@ class SoftSampler:
         while found.missing and refused_in_a_row < _GIVE_UP:
             if not unchosen.is_scored and _scoring_all_is_cheaper(unchosen, found.missing / acceptance):
                 unchosen.score_all()
-            if unchosen.is_scored and acceptance < _SORT_BELOW:
+            if unchosen.is_scored and _sorting_is_cheaper(unchosen, found.missing, acceptance):
                 envelope = self.envelope(unchosen)
                 if envelope is None and refused_in_a_row >= _FRUITLESS and unchosen.problem.n_pairs <= LIST_AT_MOST:
                     envelope = FlatEnvelope(unchosen.problem.n_positive, unchosen.problem.n_negative)
@@ -163,5 +168,12 @@ def _worth_a_look(i: IntArray, j: IntArray, accepted: BoolArray, found: Collecte
     return places
 
 
+def _sorting_is_cheaper(unchosen: Unchosen, missing: int, acceptance: float) -> bool:
+    cost = _SORT_FROM + unchosen.problem.n_points / _ROWS_A_CANDIDATE
+    return acceptance < _SORT_BELOW and missing / acceptance > cost
+
+
 def _scoring_all_is_cheaper(unchosen: Unchosen, candidates: float) -> bool:
-    return 2 * _SCATTERED_READ * candidates > unchosen.problem.n_points
+    in_memory = isinstance(unchosen.problem.rows, MemoryRows)
+    scattered = _SCATTERED_READ if in_memory else _SCATTERED_READ_ELSEWHERE
+    return 2 * scattered * candidates > unchosen.problem.n_points

@@ -60,21 +60,10 @@ def solve_dual(terms: Terms, alpha: FloatArray, *, tol: float, max_iter: int, se
 
 def descend(terms: Terms, alpha: FloatArray, *, tol: float, max_passes: int, seed: int) -> DualSolution:
     """Run at most `max_passes` passes of dual coordinate descent from `alpha` (``cpp/dual_descent.hpp``)."""
-    start = np.zeros(terms.kernel.n_columns), 0.0
-    return _run(terms, alpha, start, tol=tol, max_passes=max_passes, seed=seed, steer=False)
+    return _run(terms, alpha, np.zeros(terms.kernel.n_columns), 0.0, tol, max_passes, seed, None)
 
 
 def steer(
-    terms: Terms, alpha: FloatArray, start: tuple[FloatArray, float], *, tol: float, max_passes: int, seed: int
-) -> DualSolution:
-    """Run a few passes from `alpha` and its (w, theta); the primal value and the gap that come back are estimates.
-
-    The estimates are made of the margins that were met during the last pass, each at the w of its moment.
-    """
-    return _run(terms, alpha, start, tol=tol, max_passes=max_passes, seed=seed, steer=True)
-
-
-def _run(
     terms: Terms,
     alpha: FloatArray,
     start: tuple[FloatArray, float],
@@ -82,20 +71,30 @@ def _run(
     tol: float,
     max_passes: int,
     seed: int,
-    steer: bool,
+    known: int = 0,
 ) -> DualSolution:
-    alpha, w, theta = alpha.copy(), start[0].copy(), np.array([start[1]])
+    """Run a few passes from `alpha` and its (w, theta); the primal value and the gap that come back are estimates.
+
+    The estimates are made of the margins that were met during the last pass, each at the w of its moment. A pass visits
+    a fifth of those among the `known` first terms that are at a bound, and all others. The array w is used up: it is
+    the solution's.
+    """
+    return _run(terms, alpha, *start, tol, max_passes, seed, known)
+
+
+def _run(
+    terms: Terms,
+    alpha: FloatArray,
+    w: FloatArray,
+    theta: float,
+    tol: float,
+    max_passes: int,
+    seed: int,
+    known: int | None,
+) -> DualSolution:
+    alpha, thetas = alpha.copy(), np.array([theta])
+    norms = terms.squared_norms()
     primal, gap, passes, converged = terms.kernel.dual_descent(
-        terms.signs,
-        terms.constants,
-        terms.upper,
-        terms.squared_norms(),
-        alpha,
-        w,
-        theta,
-        tol,
-        max_passes,
-        seed,
-        steer,
+        terms.signs, terms.constants, terms.upper, norms, alpha, w, thetas, tol, max_passes, seed, known
     )
-    return DualSolution(w, float(theta[0]), alpha, primal, gap, passes, converged)
+    return DualSolution(w, float(thetas[0]), alpha, primal, gap, passes, converged)

@@ -49,12 +49,13 @@ class Unchosen:
     def score_all(self) -> tuple[FloatArray, FloatArray]:
         """Return w . x of all positives and of all negatives, by place; they are computed once a round."""
         if self._scores is None:
-            rows, sides = self.problem.rows, (self.problem.positives, self.problem.negatives)
-            if all(isinstance(places, np.ndarray) for places in sides) and 2 * self.problem.n_points > rows.n_rows:
+            rows, positives, negatives = self.problem.rows, self.problem.positives, self.problem.negatives
+            by_number = isinstance(positives, np.ndarray) and isinstance(negatives, np.ndarray)
+            if by_number and 2 * self.problem.n_points > rows.n_rows:
                 scores = rows.scores_between(self.w, 0, rows.n_rows)  # reading in order pays for a few rows too many
-                self._scores = scores[sides[0]], scores[sides[1]]
+                self._scores = scores[np.asarray(positives)], scores[np.asarray(negatives)]
             else:
-                self._scores = _score_places(rows, self.w, sides[0]), _score_places(rows, self.w, sides[1])
+                self._scores = _score_places(rows, self.w, positives), _score_places(rows, self.w, negatives)
         return self._scores
 
     def margins(self, i: IntArray, j: IntArray) -> FloatArray:

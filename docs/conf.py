@@ -58,6 +58,7 @@ html_context = {"default_mode": "auto"}
 html_sidebars = {"start": [], "changelog": []}
 
 autodoc_typehints = "none"  # the docstrings say what a parameter is
+autodoc_mock_imports = ["dask", "distributed", "pyspark"]  # a page of a class that needs an extra does not
 autosummary_generate = True
 autosummary_context = {"members_by_class": members_by_class()}
 numpydoc_show_class_members = False

@@ -1,7 +1,11 @@
 """Which names are public: what `import pairsift` offers, and what the modules for building on it offer."""
 
+import ast
 import inspect
 from importlib import import_module
+from pathlib import Path
+
+import pairsift
 
 # Modules whose `__all__` is public, and modules of which some names are.
 MODULES = ["pairsift", "pairsift.stats", "pairsift.sampling", "pairsift.inspection", "pairsift.data.datasets"]
@@ -13,6 +17,8 @@ SOME_NAMES = {
     "pairsift.export": ["export_model"],
     "pairsift.model": ["ModelFileError", "as_model", "trained_model"],
 }
+# Modules that import an extra, which need not be installed here: their names are read from their source.
+EXTRAS = ("dask",)
 _FROM_SCIKIT_LEARN = ("fit", "decision_function", "predict", "score")
 
 
@@ -26,6 +32,22 @@ def public_names():
             if id(thing) not in seen:
                 seen.add(id(thing))
                 names.append(f"{module}.{name}")
+    return names
+
+
+def names_of_extras():
+    """Return the full names of what the modules of `EXTRAS` list in ``__all__``."""
+    names = []
+    for module in EXTRAS:
+        tree = ast.parse((Path(pairsift.__file__).parent / f"{module}.py").read_text())
+        listed = next(
+            node.value
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and node.targets[0].id == "__all__"
+        )
+        names += [f"pairsift.{module}.{name}" for name in ast.literal_eval(listed)]
     return names
 
 

@@ -1,19 +1,25 @@
 """The algorithm on an engine, with the reference engine: no cluster is needed."""
 
+import json
+import subprocess
+import sys
+from contextlib import closing
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from scipy import stats as scipy_stats
 
-from pairsift import ActiveRankSVM, auc, auc_interval, make_ranking
+from pairsift import ActiveRankSVM, auc, auc_interval, load_model, make_ranking
 from pairsift.engines import algorithm
 from pairsift.engines.algorithm import Columns, count_classes, fit_on_engine
 from pairsift.engines.evaluation import auc_on_engine
 from pairsift.engines.keys import ALL, draw_order, key_words, order_limit, seed_words
 from pairsift.engines.local import LocalEngine, TablePartition
 from pairsift.engines.passes import DrawRows, Reach
+from test_cli import run
 
 OPTIONS = {
     "C": 0.1,
@@ -25,6 +31,7 @@ OPTIONS = {
     "batch_size": 50,
     "tol": 1e-3,
     "max_iter": 1000,
+    "loss": "auto",
 }
 
 
@@ -121,12 +128,12 @@ def test_keys_are_stable_words():
 # The fit
 
 
-@pytest.mark.parametrize("sampling", ["soft-correct", "soft-close", "random", "hard-correct"])
+@pytest.mark.parametrize("sampling", ["soft-correct", "soft-close", "random", "hard-correct", "block"])
 def test_the_same_bits_for_any_division_and_order_of_rows(data, sampling):
     table = list_table(*data)
     options = {**OPTIONS, "sampling": sampling}
     first = fit_on_engine(engine_of(table, 1), COLUMNS, options, 5)
-    assert first.n_passes == 6
+    assert first.n_passes == (2 if sampling == "block" else 6)
     shuffled = table.take(pa.array(np.random.default_rng(0).permutation(table.num_rows)))
     for other in (engine_of(table, 7), engine_of(shuffled, 4)):
         again = fit_on_engine(other, COLUMNS, options, 5)
@@ -139,7 +146,8 @@ def test_the_same_bits_in_worker_processes(data):
     table = list_table(*data)
     options = {**OPTIONS, "sampling": "random", "budget": 100, "batch_size": 100}
     first = fit_on_engine(engine_of(table), COLUMNS, options, 0)
-    again = fit_on_engine(engine_of(table, 5, processes=2), COLUMNS, options, 0)
+    with closing(engine_of(table, 5, processes=2)) as engine:
+        again = fit_on_engine(engine, COLUMNS, options, 0)
     assert np.array_equal(first.w, again.w)
 
 
@@ -166,17 +174,19 @@ def test_sparse_vectors_learn_what_dense_rows_learn(data):
     np.testing.assert_allclose(sparse.w, dense.w, rtol=1e-3, atol=1e-6)
 
 
-def test_as_good_as_in_memory_with_the_same_method_and_budget():
+@pytest.mark.parametrize("sampling", ["soft-correct", "block"])
+def test_as_good_as_in_memory_with_the_same_method_and_budget(sampling):
     X, y = make_ranking(n_rows=60_000, n_features=10, positive_rate=0.1, random_state=0)
     table = list_table(X[:40_000], y[:40_000])
-    options = {**OPTIONS, "budget": 2000, "batch_size": 100}
+    gamma = "auto" if sampling == "block" else 1.0
+    options = {**OPTIONS, "sampling": sampling, "gamma": gamma, "budget": 2000, "batch_size": 100}
     memory, engine = [], []
     for seed in range(5):
         model = ActiveRankSVM(**options, random_state=seed).fit(X[:40_000], y[:40_000])
         memory.append(model.score(X[40_000:], y[40_000:]))
         found = fit_on_engine(engine_of(table), COLUMNS, options, seed)
         assert found.state.solution.relative_gap <= 1e-3
-        assert len(found.state.pool) == 2000
+        assert found.facts()["pairs_used"] == (2000**2 if sampling == "block" else 2000)
         assert found.rows_moved < 1.2 * 2 * 6 * 2000
         engine.append(auc(y[40_000:], X[40_000:] @ found.w))
     assert abs(np.mean(memory) - np.mean(engine)) < 0.001
@@ -305,7 +315,7 @@ def test_bad_columns_and_budgets_are_refused(data):
     engine = engine_of(list_table(*data))
     with pytest.raises(ValueError, match="no column 'w'; the columns are 'x', 'y', 'id'"):
         fit_on_engine(engine, Columns(("w",), "y", None, ("id",)), OPTIONS, 0)
-    with pytest.raises(ValueError, match="number of pairs; got '30s'"):
+    with pytest.raises(ValueError, match="number of pairs or rows; got '30s'"):
         fit_on_engine(engine, COLUMNS, {**OPTIONS, "budget": "30s"}, 0)
     text = pa.table({"a": ["u", "v"], "b": [1.0, 2.0], "y": [0, 1], "id": [0, 1]})
     with pytest.raises(ValueError, match="'a' is of type string; on an engine features are numbers"):
@@ -364,3 +374,72 @@ def test_counts_and_labels():
     assert (counts.labels, counts.n_negative, counts.n_positive, counts.n_features) == (("no", "yes"), 2, 1, 1)
     with pytest.raises(ValueError, match="say which one is positive"):
         count_classes(engine_of(table, 2), Columns(("x",), "y"), strict=True)
+
+
+# The command
+
+
+@pytest.fixture(scope="module")
+def parquet_folder(data, tmp_path_factory):
+    X, y = data
+    folder = tmp_path_factory.mktemp("parquet")
+    names = [f"f{k}" for k in range(X.shape[1])]
+    table = pa.table({**dict(zip(names, X.T, strict=True)), "y": y, "id": np.arange(len(y))})
+    for k, start in enumerate(range(0, len(y), 5000)):
+        parquet.write_table(table.slice(start, 5000), folder / f"part-{k}.parquet", row_group_size=2000)
+    parquet.write_table(table, folder / "_all.parquet")
+    return folder
+
+
+def test_fit_engine_local_writes_a_model_of_the_same_bits_for_any_number_of_processes(parquet_folder, tmp_path):
+    said = []
+    for processes in (0, 2):
+        model = tmp_path / f"model-{processes}.safetensors"
+        options = ["--label", "y", "--drop", "id", "--budget", "300", "--sampling", "random", "--random-state", "1"]
+        done = run("fit", parquet_folder, "-o", model, *options, "--engine", f"local[{processes}]", "--json")
+        assert done.returncode == 0, done.stderr
+        said.append(json.loads(done.stdout))
+    assert said[0]["rows"] == 12_000
+    assert said[0]["passes"] == 4  # three rounds of 100 pairs
+    first, second = (load_model(tmp_path / f"model-{processes}.safetensors") for processes in (0, 2))
+    assert np.array_equal(first.coef_, second.coef_)
+    done = run("evaluate", tmp_path / "model-0.safetensors", parquet_folder / "_all.parquet", "--json")
+    assert json.loads(done.stdout)["auc"]["auc"] > 0.8, done.stderr
+
+
+def test_fit_engine_with_ids_does_not_depend_on_the_files(parquet_folder, tmp_path):
+    options = ["--label", "y", "--ids", "id", "--budget", "200", "--random-state", "1", "--engine", "local[0]"]
+    for number, path in enumerate((parquet_folder, parquet_folder / "_all.parquet")):
+        done = run("fit", path, "-o", tmp_path / f"{number}.safetensors", *options)
+        assert done.returncode == 0, done.stderr
+        assert "rows came here" in done.stdout
+    first, second = (load_model(tmp_path / f"{number}.safetensors") for number in (0, 1))
+    assert np.array_equal(first.coef_, second.coef_)
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        (["--engine", "flink://x"], 2, "--engine must be spark://HOST:PORT"),
+        (["--engine", "local[0]", "--method", "exact"], 2, "--method active"),
+        (["--engine", "local[0]", "--budget", "30s"], 2, "number of pairs or rows"),
+        (["--engine", "local[0]", "--impute", "mean"], 2, "columns of numbers"),
+        (["--ids", "id"], 2, "--ids is for --engine"),
+        (["--engine", "local[0]", "--weight", "nothing"], 1, "There is no column 'nothing'"),
+    ],
+)
+def test_what_an_engine_cannot_do_is_said_in_one_line(parquet_folder, tmp_path, options, status, message):
+    source = parquet_folder / "_all.parquet"
+    done = run("fit", source, "-o", tmp_path / "model.safetensors", "--label", "y", *options)
+    assert done.returncode == status
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize("name", ["dask", "spark"])
+def test_a_missing_extra_is_named_in_one_line(name):
+    code = f"import sys; sys.modules['dask'] = sys.modules['pyspark'] = None; import pairsift.{name}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.strip().endswith(f'pip install "pairsift[{name}]"')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from pairsift.engines.columns import Columns
 from pairsift.engines.evaluation import auc_on_engine
 from pairsift.engines.spark import SparkEngine, import_pyspark
 from pairsift.engines.spark_scores import score_column
+from pairsift.estimators.active import _SETTINGS as SETTINGS
+from pairsift.estimators.active import ActiveRankSVM
 from pairsift.model import LinearModel, load_model, save_model
 from pairsift.stats import AucInterval
 
@@ -42,11 +45,27 @@ from pyspark.ml.util import (  # noqa: E402
 )
 from pyspark.sql import functions  # noqa: E402
 
-_SETTINGS = ("C", "gamma", "sampling", "bias_correction", "threshold", "budget", "batch_size", "tol", "max_iter")
+_SETTINGS = (
+    "C",
+    "gamma",
+    "sampling",
+    "bias_correction",
+    "threshold",
+    "budget",
+    "batch_size",
+    "tol",
+    "max_iter",
+    "loss",
+)
+_DEFAULTS = {name: signature(ActiveRankSVM).parameters[name].default for name in SETTINGS}
 
 
 def _number_or_word(value: Any) -> float | str:
     return value if isinstance(value, str) else float(TypeConverters.toFloat(value))
+
+
+def _count_or_word(value: Any) -> int | str:
+    return value if isinstance(value, str) else int(TypeConverters.toInt(value))
 
 
 class _RankerParams(HasFeaturesCol, HasLabelCol, HasWeightCol, HasPredictionCol, HasRawPredictionCol):
@@ -63,14 +82,19 @@ class _RankerParams(HasFeaturesCol, HasLabelCol, HasWeightCol, HasPredictionCol,
         Params._dummy(), "featuresCols", "columns of numbers, instead of featuresCol", TypeConverters.toListString
     )
     C: Any = Param(Params._dummy(), "C", 'weight of a chosen pair, or "auto"', _number_or_word)
-    gamma: Any = Param(Params._dummy(), "gamma", 'pairs against points: in [0, 1], or "uniform"', _number_or_word)
+    gamma: Any = Param(
+        Params._dummy(), "gamma", 'pairs against points: in [0, 1], "uniform" or "auto"', _number_or_word
+    )
     sampling: Any = Param(Params._dummy(), "sampling", "the sampler", TypeConverters.toString)
     bias_correction: Any = Param(Params._dummy(), "bias_correction", "weight pairs by 1 / p", TypeConverters.toBoolean)
     threshold: Any = Param(Params._dummy(), "threshold", "learn a threshold from points", TypeConverters.toBoolean)
-    budget: Any = Param(Params._dummy(), "budget", "pairs to train on", TypeConverters.toInt)
+    budget: Any = Param(
+        Params._dummy(), "budget", 'pairs (block: rows of a class) to train on, or "auto"', _count_or_word
+    )
     batch_size: Any = Param(Params._dummy(), "batch_size", "pairs drawn a round", TypeConverters.toInt)
     tol: Any = Param(Params._dummy(), "tol", "relative duality gap", TypeConverters.toFloat)
     max_iter: Any = Param(Params._dummy(), "max_iter", "passes of the last solve at most", TypeConverters.toInt)
+    loss: Any = Param(Params._dummy(), "loss", "of block training", TypeConverters.toString)
     random_state: Any = Param(Params._dummy(), "random_state", "seed", TypeConverters.toInt)
 
     def _features(self) -> tuple[str, ...]:
@@ -101,8 +125,8 @@ class SparkRanker(_RankerParams, Estimator, DefaultParamsReadable, DefaultParams
         where Spark does not know that, `fit` warns that the bits depend on how the frame is divided.
     predictionCol, rawPredictionCol : str
         Columns that the model adds: the label, and the score.
-    C, gamma, sampling, bias_correction, threshold, budget, batch_size, tol, max_iter, random_state
-        As in `pairsift.ActiveRankSVM`; the budget is a number of pairs.
+    C, gamma, sampling, bias_correction, threshold, budget, batch_size, tol, max_iter, random_state, loss
+        As in `pairsift.ActiveRankSVM`; the budget is a number of pairs (block: of rows of a class).
     """
 
     @keyword_only
@@ -116,29 +140,20 @@ class SparkRanker(_RankerParams, Estimator, DefaultParamsReadable, DefaultParams
         idCol: str | None = None,
         predictionCol: str = "prediction",
         rawPredictionCol: str = "rawPrediction",
-        C: float | str = 0.1,
-        gamma: float | str = 1.0,
-        sampling: str = "soft-correct",
-        bias_correction: bool = True,
-        threshold: bool = False,
-        budget: int = 8000,
-        batch_size: int = 100,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
+        C: float | str | None = None,
+        gamma: float | str | None = None,
+        sampling: str | None = None,
+        bias_correction: bool | None = None,
+        threshold: bool | None = None,
+        budget: int | str | None = None,
+        batch_size: int | None = None,
+        tol: float | None = None,
+        max_iter: int | None = None,
         random_state: int | None = None,
+        loss: str | None = None,
     ) -> None:
         super().__init__()
-        self._setDefault(
-            C=0.1,
-            gamma=1.0,
-            sampling="soft-correct",
-            bias_correction=True,
-            threshold=False,
-            budget=8000,
-            batch_size=100,
-            tol=1e-3,
-            max_iter=1000,
-        )
+        self._setDefault(**_DEFAULTS)
         self.setParams(**self._input_kwargs)
 
     @keyword_only
@@ -157,7 +172,7 @@ class SparkRanker(_RankerParams, Estimator, DefaultParamsReadable, DefaultParams
                 stacklevel=3,
             )
         columns = Columns(self._features(), self.getLabelCol(), self._given(self.weightCol), engine.key)
-        options = {name: self.getOrDefault(name) for name in _SETTINGS}
+        options = {name: self.getOrDefault(name) for name in SETTINGS}
         found = fit_on_engine(engine, columns, options, self._given(self.random_state))
         names = self._features() if self.isDefined(self.featuresCols) else None
         model = LinearModel(

@@ -13,6 +13,7 @@ ALL_OPTIONS = {
     "threshold": False,
     "tol": 1e-3,
     "max_iter": 1000,
+    "loss": "auto",
 }
 N_ROWS = 40_000
 

@@ -13,6 +13,7 @@ import pyspark
 HOME = Path(pyspark.__file__).parent
 # Short-lived processes: what the JVM would win by compiling for long, it never gets back.
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+LOOPBACK = {"SPARK_LOCAL_IP": "127.0.0.1"}
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
 
@@ -79,7 +80,7 @@ def executors(folder):
 
 
 def _start(log, main_class, *arguments):
-    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(HOME), "SPARK_DAEMON_MEMORY": "256m"}
+    environment = {**os.environ, **LOOPBACK, "SPARK_HOME": str(HOME), "SPARK_DAEMON_MEMORY": "256m"}
     environment["PYSPARK_PYTHON"] = sys.executable
     # Without it the worker looks for the folders of a build of Spark, which pip does not install.
     environment["SPARK_SCALA_VERSION"] = "2.13"

@@ -9,6 +9,7 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import pyarrow.parquet
 import pytest
 from distributed import Client, LocalCluster
 from same_rows import OPTIONS
@@ -17,6 +18,7 @@ from sklearn.base import clone
 
 from pairsift import auc_interval, load_model, save_model
 from pairsift.dask import DaskRanker
+from test_cli import run
 
 
 @pytest.fixture(scope="module")
@@ -120,3 +122,15 @@ def test_bad_input_is_refused_in_words(rows, client):
         DaskRanker(sampling="random").fit(X * np.nan, y)
     with pytest.raises(ValueError, match="budget must be"):
         DaskRanker(budget=1).fit(X, y)
+
+
+def test_the_command_on_a_cluster(rows, client, tmp_path):
+    pyarrow.parquet.write_table(rows.table(), tmp_path / "table.parquet", row_group_size=9000)
+    options = ["--label", "label", "--drop", "weight", "--ids", "id", "--budget", "1000", "--random-state", "4"]
+    options += ["--sampling", "soft-correct", "-o", str(tmp_path / "model.safetensors")]
+    address = client.scheduler.address.replace("tcp://", "dask://")
+    done = run("fit", tmp_path / "table.parquet", "--engine", address, *options)
+    assert done.returncode == 0, done.stderr
+    X, y = arrays(rows, 3)
+    expected = DaskRanker(**OPTIONS).fit(X, y, ids=ids_of(rows, X))
+    assert np.array_equal(load_model(tmp_path / "model.safetensors").coef_, expected.coef_)

@@ -1,5 +1,6 @@
 """SparkRanker on a real standalone cluster: a master and two workers."""
 
+import json
 import os
 import signal
 import threading
@@ -16,7 +17,7 @@ from pyspark.ml.linalg import Vectors
 from pyspark.ml.tuning import CrossValidator, CrossValidatorModel, ParamGridBuilder
 from pyspark.sql import functions as F
 from same_rows import ALL_OPTIONS, OPTIONS
-from spark_cluster import executors, session, standalone
+from spark_cluster import LOOPBACK, executors, session, standalone
 
 import pairsift.spark
 from pairsift import auc_interval, load_model, save_model
@@ -24,6 +25,7 @@ from pairsift.engines.algorithm import Columns, fit_on_engine
 from pairsift.engines.local import LocalEngine
 from pairsift.engines.parts import FILE, FILE_ROW, parquet_partitions
 from pairsift.spark import SparkRanker, SparkRankerModel
+from test_cli import run
 
 
 @pytest.fixture(scope="module")
@@ -186,3 +188,15 @@ def test_bad_input_is_refused_in_words(rows, frame):
         SparkRanker(featuresCols=rows.names, idCol="id").fit(frame.where("label = 1"))
     with pytest.raises(ValueError, match="no coefficients"):
         _ = SparkRankerModel().model
+
+
+def test_the_command_on_the_cluster(rows, reference, spark, parquet, tmp_path):
+    """Its session needs executors of its own: the other one is stopped, and this is the last test."""
+    address = spark.conf.get("spark.master")
+    spark.stop()
+    options = ["--label", "label", "--drop", "weight", "--ids", "id", "--budget", "1000", "--random-state", "4"]
+    options += ["--sampling", "soft-correct", "-o", str(tmp_path / "model.safetensors"), "--json"]
+    done = run("fit", parquet, "--engine", address, *options, env={**os.environ, **LOOPBACK})
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["passes"] == 6
+    assert np.array_equal(load_model(tmp_path / "model.safetensors").coef_[0], reference[0])

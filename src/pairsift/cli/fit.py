@@ -99,11 +99,19 @@ def _budget(context: click.Context, parameter: click.Parameter, text: str | None
     show_default=True,
     help="Scale rows (unit) or columns; remembered in the model.",
 )
+@click.option(
+    "--engine",
+    metavar="ADDRESS",
+    help="Train on a cluster, from Parquet: spark://HOST:PORT, dask://HOST:PORT, or local[N] for N processes here.",
+)
+@click.option("--ids", metavar="COLUMN", help="Column of row ids, with --engine.  [default: places in the files]")
 @data_options
 @JSON
 def fit(
     data: str,
     output: str,
+    engine: str | None,
+    ids: str | None,
     method: str,
     calibration: Method | None,
     base_rate: float | None,
@@ -128,6 +136,15 @@ def fit(
     from pairsift.data.training import open_training_data
 
     check_writable(output)
+    if engine is not None:
+        from pairsift.cli.engine_fit import check_engine, fit_on
+
+        check_engine(engine, method, options, reading, [checkpoint, calibration, scale if scale != "none" else None])
+        facts = fit_on(engine, data, output, options, random_state, reading, ids)
+        click.echo(json.dumps({"model": output, **facts}) if as_json else _engine_sentence(output, facts))
+        return
+    if ids is not None:
+        raise click.UsageError("--ids is for --engine.")
     started = time.perf_counter()
     rows = open_training_data(data, reading, scale=scale)
     if rows.has_qid:
@@ -275,6 +292,14 @@ def _write(
         rate = positive_share(rows.problem) if base_rate is None else base_rate
         model = calibrate_problem(model, fitted.held_out, fitted.w, 0.0 - fitted.theta, calibration, rate)
     save_model(model, output)
+
+
+def _engine_sentence(output: str, facts: dict[str, Any]) -> str:
+    return (
+        f"{output}: trained on {facts['pairs_used']:,} of {facts['pairs']:,} pairs "
+        f"({facts['positives']:,} positive rows of {facts['rows']:,}) in {facts['seconds_fitting']:.2f} s and "
+        f"{facts['passes']} passes; {facts['rows_moved']:,} rows came here; relative gap {facts['relative_gap']:.1e}."
+    )
 
 
 def _sentence(output: str, method: str, facts: dict[str, Any]) -> str:

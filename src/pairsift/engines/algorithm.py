@@ -1,8 +1,8 @@
 """Active sampling on an engine: one text for Spark, Dask and this machine.
 
-    count the rows of each class                                              one pass
+    count the rows of each class                                                one pass
     for each share of the budget, growing
-        broadcast w; draw rows of each class, keyed by (seed, pass, row key)   one pass
+        broadcast w; draw rows of each class, keyed by (seed, pass, row key)    one pass
         rounds of Algorithm 1 over all rows that came so far, until the share is reached
     the threshold, from the rows of the driver
 
@@ -20,6 +20,9 @@ contain, by bounds on the scores of all rows: for w' = a w + r and a > 0,
 
 and likewise for the lowest positive. Rows that stay home would only have been refused.
 
+With ``sampling="block"`` there is one draw, of as many rows of each class as the budget says, and the driver trains on
+them as it would on all rows in memory, of which it would draw as many.
+
 Everything that decides is independent of the partitions: counts are whole numbers, extremes are extremes, rows come in
 the order of their keyed draw, and scores are summed in one order. So the coefficients have the same bits for any
 number of workers and partitions, whatever fails and is run again.
@@ -28,7 +31,7 @@ number of workers and partitions, whatever fails and is run again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,9 +44,11 @@ from pairsift.active import (
     Settings,
     State,
     active_sampling,
-    check_settings,
     make_settings,
 )
+from pairsift.block import AUTO_ROWS, BlockState
+from pairsift.block_run import check_options, is_block, settle_options, train
+from pairsift.budget import parse_budget
 from pairsift.data.labels import choose_labels
 from pairsift.data.problem import Problem
 from pairsift.engines.columns import Columns
@@ -88,6 +93,7 @@ class EngineFit:
     problem : Problem
         Rows on the driver that are a uniform sample of each class.
     state : State
+        Of Algorithm 1, or of block training.
     strength : Strength
     n_passes : int
         Passes over the data, the first included.
@@ -101,7 +107,7 @@ class EngineFit:
     theta: float
     counts: Counts
     problem: Problem
-    state: State
+    state: State | BlockState
     strength: Strength
     n_passes: int
     rows_moved: int
@@ -114,14 +120,15 @@ class EngineFit:
             "rows": self.counts.n_rows,
             "positives": self.counts.n_positive,
             "pairs": self.counts.n_positive * self.counts.n_negative,
-            "pairs_used": len(self.state.pool),
+            "pairs_used": self.state.history[-1].pairs,
             "relative_gap": found.relative_gap,
             "converged": bool(found.converged),
             "stop_reason": self.state.stop_reason,
             "passes": self.n_passes,
             "rows_moved": self.rows_moved,
             "rows_stayed_home": self.stayed_home,
-            **({} if not self.strength.path else self.strength.facts()),
+            **(self.state.choice.facts() if isinstance(self.state, BlockState) else {}),
+            **(self.strength.facts() if self.strength.path and isinstance(self.state, State) else {}),
         }
 
 
@@ -176,16 +183,16 @@ def fit_on_engine(
     strict : bool
         Whether labels other than 0/1, -1/+1 and false/true need `positive`.
     """
-    check_options(options)
+    check_engine_options(options)
     counts = count_classes(engine, columns, positive, strict=strict)
     return _Training(engine, columns, counts, options, random_state).run()
 
 
-def check_options(options: Mapping[str, Any]) -> None:
+def check_engine_options(options: Mapping[str, Any]) -> None:
     """Raise `ValueError` for parameters that cannot be used on an engine."""
-    check_settings(**options)
-    if isinstance(options["budget"], str):
-        raise ValueError(f"On an engine the budget is a number of pairs; got {options['budget']!r}.")
+    check_options(options)
+    if parse_budget(options["budget"]).pairs is None:
+        raise ValueError(f"On an engine the budget is a number of pairs or rows; got {options['budget']!r}.")
 
 
 class _Training:
@@ -209,7 +216,27 @@ class _Training:
 
     def run(self) -> EngineFit:
         """Make all passes."""
-        budget, wanted = self._options["budget"], ROWS_PER_TERM * self._options["budget"]
+        return self._block() if is_block(self._options["sampling"]) else self._pairs()
+
+    def _block(self) -> EngineFit:
+        rows = parse_budget(self._options["budget"], AUTO_ROWS).pairs
+        assert rows is not None
+        self._draw(0, rows, 1.0, None)
+        problem = self._reservoir.problem()
+        options = settle_options(problem, self._options)
+        if not is_block(options["sampling"]):  # few pairs, which are all here
+            options["C"] = self._strength(problem).C
+        trained = train(problem, options, self._rng)
+        state = trained.state
+        chosen = (
+            Strength(state.choice.C, state.choice.path) if isinstance(state, BlockState) else Strength(options["C"])
+        )
+        return self._finished(state, trained.theta, problem, chosen)
+
+    def _pairs(self) -> EngineFit:
+        budget = parse_budget(self._options["budget"]).pairs
+        assert budget is not None
+        wanted = ROWS_PER_TERM * budget
         shares: tuple[float, ...] = SHARES_AUTO if self._options["C"] == AUTO else SHARES
         if max(self._counts.n_positive, self._counts.n_negative) <= wanted:
             shares = (1.0,)  # all rows come
@@ -227,11 +254,14 @@ class _Training:
         assert state is not None
         sample = self._reservoir.problem(self._uniform_draws)
         theta = model_threshold(sample, settings, state.solution, self._rng)
+        return self._finished(state, theta, sample, strength)
+
+    def _finished(self, state: State | BlockState, theta: float, problem: Problem, strength: Strength) -> EngineFit:
         return EngineFit(
             state.solution.w,
             theta,
             self._counts,
-            sample,
+            problem,
             state,
             strength,
             self._n_passes,
@@ -276,7 +306,7 @@ class _Training:
 
     def _may_stay_home(self) -> bool:
         """Whether the sampler looks at nothing but pairs with a margin below 1."""
-        return self._options["sampling"] in _REACHING and self._options["gamma"] == 1
+        return self._options["sampling"] in _REACHING and self._options["gamma"] in (1, AUTO)
 
     def _rounds(self, problem: Problem, settings: Settings, before: State | None, until: int) -> State:
         """Run rounds until so many terms are chosen."""
@@ -337,9 +367,3 @@ def _check_columns(engine: Engine, columns: Columns) -> None:
     if unknown:
         shown = ", ".join(map(repr, engine.names[:20]))
         raise ValueError(f"There is no column {unknown[0]!r}; the columns are {shown}.")
-
-
-def columns_by_name(names: Sequence[str], label: str, others: Sequence[str | None]) -> tuple[str, ...]:
-    """Return the columns that are features: all but the label and the others."""
-    left_out = {label, *(name for name in others if name is not None)}
-    return tuple(name for name in names if name not in left_out)

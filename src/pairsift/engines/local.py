@@ -55,6 +55,7 @@ class LocalEngine:
         self.names: Sequence[str] = list(names)
         self.partitions, self.has_stable_keys = list(partitions), has_stable_keys
         self._processes = processes
+        self._pool: ProcessPoolExecutor | None = None
 
     def map(self, work: Pass, columns: Sequence[str]) -> list[Any]:
         """Return the small table of each partition."""
@@ -70,10 +71,17 @@ class LocalEngine:
     def _run(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         if not self._processes:
             return [function(item) for item in items]
-        # A fork of a process with threads may hang; a spawned one reads the modules again and nothing else.
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(self._processes, mp_context=context) as pool:
-            return list(pool.map(function, items))
+        if self._pool is None:
+            # A fork of a process with threads may hang; a spawned one reads the modules again and nothing else.
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self._processes, mp_context=context)
+        return list(self._pool.map(function, items))
+
+    def close(self) -> None:
+        """End the worker processes; the next pass would start new ones."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
 
 
 def run_pass(partition: Partition, work: Pass, columns: list[str]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,11 +15,12 @@ from pairsift.engines.columns import Columns
 from pairsift.engines.dask import engine_for, import_dask
 from pairsift.engines.evaluation import auc_on_engine
 from pairsift.engines.parts import LABEL, ROW_ID, WEIGHT
+from pairsift.estimators.active import _SETTINGS, ActiveRankSVM
 from pairsift.estimators.base import warn_unconverged
 from pairsift.model import score_rows
 from pairsift.stats import AucInterval
 
-_SETTINGS = ("C", "gamma", "sampling", "bias_correction", "threshold", "budget", "batch_size", "tol", "max_iter")
+_SAMPLING: str = signature(ActiveRankSVM).parameters["sampling"].default
 
 
 class DaskRanker(BaseEstimator):
@@ -30,8 +32,8 @@ class DaskRanker(BaseEstimator):
 
     Parameters
     ----------
-    C, gamma, sampling, bias_correction, threshold, budget, batch_size, tol, max_iter
-        As in `pairsift.ActiveRankSVM`; the budget is a number of pairs.
+    C, gamma, sampling, bias_correction, threshold, budget, batch_size, tol, max_iter, loss
+        As in `pairsift.ActiveRankSVM`; the budget is a number of pairs (block: of rows of a class).
     random_state : int or None, default=None
         The same seed and the same keys of rows give the same bits, for any number of workers and partitions.
 
@@ -52,15 +54,16 @@ class DaskRanker(BaseEstimator):
     def __init__(
         self,
         C: float | Literal["auto"] = 0.1,
-        gamma: float | Literal["uniform"] = 1.0,
-        sampling: str = "soft-correct",
+        gamma: float | Literal["uniform", "auto"] = "auto",
+        sampling: str = _SAMPLING,
         bias_correction: bool = True,
         threshold: bool = False,
-        budget: int = 8000,
+        budget: int | Literal["auto"] = "auto",
         batch_size: int = 100,
         tol: float = 1e-3,
         max_iter: int = 1000,
         random_state: int | None = None,
+        loss: str = "auto",
     ) -> None:
         self.C = C
         self.gamma = gamma
@@ -72,6 +75,7 @@ class DaskRanker(BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.loss = loss
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> Self:
         """Learn to put rows of the larger label ahead.
@@ -103,7 +107,7 @@ class DaskRanker(BaseEstimator):
         if hasattr(X, "columns"):
             self.feature_names_in_ = np.array(features, dtype=object)
         self.C_, self.C_path_ = found.strength.C, list(found.strength.path)
-        self.n_pairs_, self.history_, self.gap_ = len(state.pool), list(state.history), solution.relative_gap
+        self.n_pairs_, self.history_, self.gap_ = state.history[-1].pairs, list(state.history), solution.relative_gap
         self.n_rejected_ = round(sum(done.rejected for done in state.history))
         self.stop_reason_ = state.stop_reason
         self.n_passes_, self.n_rows_moved_ = found.n_passes, found.rows_moved

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS / "_ext"))
 
-from pages_of_the_repository import turned  # noqa: E402
+from pages_of_the_repository import turned, unplaced  # noqa: E402
 from public_names import members_by_class, names_of_extras, public_names, public_object  # noqa: E402
 
 NAMES = public_names()
@@ -138,6 +138,15 @@ def test_links_out_of_the_docs_lead_to_pages_of_the_site():
     assert turned("[a](docs/data.md), [l](LICENSE)", "", "contributing") == "[a](../data.md), l"
     assert turned("[a](https://example.org/x.md)", "docs", "") == "[a](https://example.org/x.md)"
     assert turned("![p](docs/roc.svg)", "", "") == "![p](roc.svg)"
+
+
+def test_a_page_that_no_table_of_contents_names_is_seen(tmp_path):
+    (tmp_path / "guide").mkdir()
+    (tmp_path / "index.md").write_text("```{toctree}\nstart\nGuide <guide/index>\n```\n")
+    (tmp_path / "guide" / "index.md").write_text("```{toctree}\n:hidden:\n\n../fit\n```\n")
+    for name in ("start", "fit", "new"):
+        (tmp_path / f"{name}.md").write_text("# Page\n")
+    assert unplaced(tmp_path) == ["new"]
 
 
 def test_the_check_of_the_site_sees_faults(tmp_path):

@@ -14,6 +14,9 @@ PAGES = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing/index.md",
 }
+# The page whose table of contents takes in pages of docs/ that no other one names, so that a new page is never lost.
+CATCH_ALL = "guide/index"
+_TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -45,7 +48,19 @@ def turned(text, folder, site):
     return _LINK.sub(turn, text)
 
 
+def unplaced(folder):
+    """Return the names of the pages of a folder that no table of contents in it or below it names, without .md."""
+    named = {"index"}
+    for page in [*folder.glob("*.md"), *folder.glob("[!_]*/index.md")]:
+        for entries in _TOCTREE.findall(page.read_text()):
+            named |= {posixpath.basename(entry.strip().rstrip(">").split("<")[-1]) for entry in entries.splitlines()}
+    return sorted(page.stem for page in folder.glob("*.md") if page.stem not in named)
+
+
 def _read_source(app, docname, content):
+    if docname == CATCH_ALL:
+        more = "".join(f"../{name}\n" for name in unplaced(app.srcdir))
+        content[0] = _TOCTREE.sub(lambda found: found.group(0).removesuffix("```") + more + "```", content[0], count=1)
     if app.env.doc2path(docname).suffix == ".md":
         folder = posixpath.dirname(docname)
         content[0] = turned(content[0], posixpath.join("docs", folder).rstrip("/"), folder)

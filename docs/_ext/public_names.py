@@ -18,7 +18,7 @@ SOME_NAMES = {
     "pairsift.model": ["ModelFileError", "as_model", "trained_model"],
 }
 # Modules that import an extra, which need not be installed here: their names are read from their source.
-EXTRAS = ("dask",)
+EXTRAS = ("dask", "spark")
 _FROM_SCIKIT_LEARN = ("fit", "decision_function", "predict", "score")
 
 
@@ -36,18 +36,23 @@ def public_names():
 
 
 def names_of_extras():
-    """Return the full names of what the modules of `EXTRAS` list in ``__all__``."""
+    """Return the full names of the public classes and functions of the modules of `EXTRAS`."""
     names = []
     for module in EXTRAS:
         tree = ast.parse((Path(pairsift.__file__).parent / f"{module}.py").read_text())
-        listed = next(
-            node.value
+        listed = [
+            ast.literal_eval(node.value)
             for node in tree.body
             if isinstance(node, ast.Assign)
             and isinstance(node.targets[0], ast.Name)
             and node.targets[0].id == "__all__"
-        )
-        names += [f"pairsift.{module}.{name}" for name in ast.literal_eval(listed)]
+        ]
+        defined = [
+            node.name
+            for node in tree.body
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
+        ]
+        names += [f"pairsift.{module}.{name}" for name in (listed[0] if listed else defined)]
     return names
 
 

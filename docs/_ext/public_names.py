@@ -78,4 +78,15 @@ def own_members(kind):
 def members_by_class():
     """Return what the page of each public class shows."""
     things = {name: public_object(name) for name in public_names()}
-    return {name: own_members(thing) for name, thing in things.items() if inspect.isclass(thing)}
+    shown = {name: own_members(thing) for name, thing in things.items() if inspect.isclass(thing)}
+    return shown | {name: _members_in_source(name.rsplit(".", 1)[1]) for name in names_of_extras()}
+
+
+def _members_in_source(kind):
+    """Return the public methods that the source of a class defines, without importing it."""
+    for path in sorted(Path(pairsift.__file__).parent.rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and node.name == kind:
+                methods = [part.name for part in node.body if isinstance(part, ast.FunctionDef)]
+                return [name for name in methods if not name.startswith("_")]
+    return []  # a function

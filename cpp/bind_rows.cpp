@@ -201,6 +201,24 @@ void bind_csr(nb::module_& m, const char* name) {
         },
         "values"_a.noconvert(), "columns"_a.noconvert(), "starts"_a.noconvert(), "n_columns"_a);
     cls.def(
+        "gather",
+        [](const Argument& x, In<std::int64_t> rows, In<Index> starts, Out<Value> values, Out<Index> columns) {
+            const auto r = x.rows();
+            const std::int64_t n = length(rows);
+            require(length(starts) == n + 1 && length(values) == length(columns), "gather: shapes do not agree");
+            for (std::int64_t t = 0; t < n; ++t) {
+                const std::int64_t k = rows.data()[t];
+                require(k >= 0 && k < r.n_rows, "gather: a row is out of range");
+                require(r.starts[k] >= 0 && r.starts[k + 1] <= r.n_values && starts.data()[t] >= 0 &&
+                            starts.data()[t + 1] - starts.data()[t] == r.starts[k + 1] - r.starts[k] &&
+                            r.starts[k + 1] >= r.starts[k] && starts.data()[t + 1] <= length(values),
+                        "gather: bounds do not agree");
+            }
+            nb::gil_scoped_release release;
+            gather_rows(r, rows.data(), n, starts.data(), values.data(), columns.data());
+        },
+        "rows"_a.noconvert(), "starts"_a.noconvert(), "values"_a.noconvert(), "columns"_a.noconvert());
+    cls.def(
         "write_differences",
         [](const Argument& x, In<std::int64_t> i, In<std::int64_t> j, Out<double> values, Out<Index> columns,
            Out<Index> starts) {

@@ -11,6 +11,7 @@
 // chain of additions waits four cycles for each.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -149,6 +150,17 @@ template <class Rows>
 void add_combination(const Rows& x, const double* a /* in */, double* w /* in and out */) {
     for (std::int64_t k = 0; k < x.n_rows; ++k)
         if (a[k] != 0) x.axpy(k, a[k], w);
+}
+
+// The given rows one behind the other: values and columns from starts[t] on.
+template <class Value, class Index>
+void gather_rows(const CsrRows<Value, Index>& x, const std::int64_t* rows /* in */, std::int64_t n,
+                 const Index* starts /* in */, Value* values /* out */, Index* columns /* out */) {
+    for (std::int64_t t = 0; t < n; ++t) {
+        const Index from = x.starts[rows[t]], to = x.starts[rows[t] + 1];
+        std::copy(x.values + from, x.values + to, values + starts[t]);
+        std::copy(x.columns + from, x.columns + to, columns + starts[t]);
+    }
 }
 
 }  // namespace pairsift

@@ -8,7 +8,7 @@ from scipy.stats import chisquare
 from sklearn.linear_model import LogisticRegression
 
 from pairsift import RankSVM, make_ranking
-from pairsift.data.drawn_rows import Drawing, permute
+from pairsift.data.drawn_rows import Drawing, compacted, permute
 from pairsift.data.problem import make_problem
 from pairsift.data.rows import as_rows
 from pairsift.losses import sum_points
@@ -219,6 +219,48 @@ def test_a_sample_is_solved_only_as_far_as_it_can_tell():
     assert near.settled
     assert near.n_passes < far.n_passes
     assert np.linalg.norm(near.w - far.w) < 0.2 * np.linalg.norm(far.w - best.w)
+
+
+def test_hinge_has_the_duality_gap_as_certificate():
+    problem = problem_of(sparse=True)
+    found = solve(problem, 80.0, "hinge", 1.0, tol=1e-5)
+    p, q = (problem.rows.scores(found.w, places) for places in (problem.positives, problem.negatives))
+    primal = 0.5 * found.w @ found.w + 80.0 * np.mean(np.maximum(0, 1 - (p[:, None] - q)))
+    y = np.zeros(400)
+    y[problem.positives] = 1
+    X = problem.rows
+    matrix = csr_array((X.values, X.columns, X.starts), shape=(X.n_rows, X.n_features))
+    exact = RankSVM(C=80.0, tol=1e-7).fit(matrix, y)
+    assert found.relative_gap <= 1e-5
+    assert found.primal == pytest.approx(primal, rel=1e-9)
+    assert exact.lower_bound_ <= primal <= exact.lower_bound_ * (1 + 2e-5)
+
+
+def test_compacted_rows_are_the_same_problem():
+    rng = np.random.default_rng(0)
+    X = csr_array((np.ones(300), (rng.integers(0, 60, 300), rng.integers(0, 5000, 300))), shape=(60, 5000))
+    X.sum_duplicates()
+    problem = make_problem(as_rows(X), np.arange(60) % 2 == 0)
+    pieces = pieces_of(problem, 10)
+    small, columns = compacted(pieces)
+    assert columns.tolist() == np.unique(X.indices).tolist()
+    *_, whole = solve_mixed(pieces, 10.0, Mix("logistic", 0.0), tol=1e-9, max_iter=100)
+    *_, part = solve_mixed(small, 10.0, Mix("logistic", 0.0), tol=1e-9, max_iter=100)
+    assert whole.w[columns] == pytest.approx(part.w, rel=1e-6, abs=1e-9)
+    assert np.count_nonzero(np.delete(whole.w, columns)) == 0
+    assert compacted(pieces_of(problem_of(sparse=True)))[1] is None
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_rows_are_gathered_as_scipy_does(kind):
+    rng = np.random.default_rng(0)
+    X = csr_array(rng.normal(size=(50, 20)).astype(kind) * (rng.random((50, 20)) < 0.2))
+    rows = rng.integers(0, 50, 80)
+    taken, expected = as_rows(X).take(rows), X[rows]
+    for mine, theirs in zip(
+        (taken.values, taken.columns, taken.starts), (expected.data, expected.indices, expected.indptr), strict=True
+    ):
+        assert np.array_equal(mine, theirs)
 
 
 def test_a_class_that_is_exhausted_leaves_pieces_of_the_other():

@@ -19,6 +19,7 @@ from pairsift.checkpoint import Checkpoint
 from pairsift.data.counted_rows import CountedRows
 from pairsift.data.holdout import hold_out
 from pairsift.data.problem import Problem
+from pairsift.losses import HINGE
 from pairsift.parameters import AUTO
 from pairsift.strength.choose import FEW_PAIRS
 from pairsift.threshold import balanced_threshold
@@ -59,7 +60,7 @@ def settle_options(problem: Problem, options: Mapping[str, Any]) -> dict[str, An
 
     That is the paper's method with nothing to sample.
     """
-    few = problem.n_pairs <= FEW_PAIRS and options.get("loss") == AUTO and options["gamma"] in (AUTO, 1.0)
+    few = problem.n_pairs <= FEW_PAIRS and options.get("loss") in (AUTO, HINGE) and options["gamma"] in (AUTO, 1.0)
     if not (few and is_block(options["sampling"])):
         return dict(options)
     budget = options["budget"] if parse_budget(options["budget"]).pairs is None else AUTO

@@ -20,6 +20,7 @@ import numpy as np
 
 from pairsift._typing import FloatArray
 
+HINGE = "hinge"
 SQUARED = "squared_hinge"
 LOGISTIC = "logistic"
 

@@ -5,32 +5,37 @@ no row that the training would not read. With many rows one part judges; with fe
 
 Logistic points are tried first, along the strengths (`pairsift.strength.walk`); the others then, from a decade below
 the strength that was found, and one of them is taken where it is shown to be better: by more than `LEAST_GAIN`, and by
-more than half the standard error of the difference.
+more than the standard error of the difference; and again where there are new rows to judge by, and all rows drawn so
+far are learned from.
+
+The best C of a mean loss grows as the rows do: the more they are, the less has to be held back. (In a sum over rows, as
+other programs have it, the best weight of a row is one number.) So the C that was found on a few rows is multiplied by
+how many times as many rows are trained on, counted as 1 / (1 / n+ + 1 / n-).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pairsift._typing import FloatArray
-from pairsift.data.drawn_rows import Drawing, Piece
+from pairsift.data.drawn_rows import Drawing, Piece, compacted
 from pairsift.data.rows import CsrRows, DenseRows
 from pairsift.solvers.mixed import MixedSolution, solve_mixed
 from pairsift.solvers.mixed_objective import Mix
 from pairsift.strength.judge import Judge
-from pairsift.strength.walk import ERRORS_UP, LEAST_GAIN, STEP, Tried, Walk
+from pairsift.strength.walk import LEAST_GAIN, STEP, Tried, Walk
 
 START = 1.0
 HELD_OUT = 0.2
 JUDGING_ROWS = 5000
 LEARNING_ROWS = 4000
 # Stored values that are learned from at most, so that wide rows do not make the choice dearer than the training.
-LEARNING_VALUES = 500_000
+LEARNING_VALUES = 300_000
 # Fewer judging rows of a class than that are too noisy: several parts judge in turn.
 ROWS_TO_SEE = 500
 FOLDS = 5
@@ -38,6 +43,9 @@ FOLD_ROWS = 1250
 TOL = 1e-2
 MOST_STEPS_UP = 5
 MAX_ITER = 30
+PRECISION = 1e-3
+ERRORS_TO_CHANGE = 1.0
+NEW_ROWS = 20_000
 
 
 class Trial(NamedTuple):
@@ -82,17 +90,35 @@ class _Path:
 
     most_steps_up = MOST_STEPS_UP
 
-    def __init__(self, pieces: Sequence[Piece], mix: Mix, total: float) -> None:
-        self.pieces, self.mix, self.total = pieces, mix, total
+    def __init__(self, pieces: Sequence[Piece], mix: Mix, total: float, start: MixedSolution | None = None) -> None:
+        self.mix, self.total = mix, total
+        self._n_features = pieces[0].rows.n_features
+        self._pieces, self._columns = compacted(pieces) if start is None else (list(pieces), None)
+        self._evidence = _weight_of_evidence(
+            sum(piece.n_positive for piece in pieces), sum(piece.n_negative for piece in pieces)
+        )
         self.found: dict[float, MixedSolution] = {}
-        self._last: MixedSolution | None = None
+        self._last = start
 
     def __call__(self, C: float) -> FloatArray:
         """Return w at strength C."""
         start = self._last
-        *_, last = solve_mixed(self.pieces, C * self.total, self.mix, start, tol=TOL, max_iter=MAX_ITER)
-        self.found[C] = self._last = last
-        return last.w
+        *_, last = solve_mixed(
+            self._pieces, C * self.total, self.mix, start, tol=TOL, max_iter=MAX_ITER, precision=PRECISION
+        )
+        self._last = last
+        self.found[C] = last if self._columns is None else replace(last, w=self._whole(last.w))
+        return self.found[C].w
+
+    def _whole(self, w: FloatArray) -> FloatArray:
+        """Return the weights of all columns."""
+        whole = np.zeros(self._n_features)
+        whole[self._columns] = w
+        return whole
+
+    def strength(self, C: float, rows: tuple[int, int]) -> float:
+        """Return the strength for so many positives and negatives that C is for the rows of this path."""
+        return C * max(1.0, _weight_of_evidence(*rows) / self._evidence)
 
 
 def choose(drawing: Drawing, mixes: Sequence[Mix], C: float | None, total: float, most: int) -> Choice:
@@ -115,10 +141,39 @@ def choose(drawing: Drawing, mixes: Sequence[Mix], C: float | None, total: float
     best_C = best.walk(C)
     for other in others:
         found = other.walk(C, best_C / STEP)
-        if other.is_better(found, best, best_C):
+        if other.is_better(found, best, best_C) and _wins_again(
+            drawing, most, [(other, found), (best, best_C)], C is None
+        ):
             best, best_C = other, found
     trials = tuple(trial for walk in walks for trial in walk.trials())
-    return Choice(best.mix, best_C, trials, best.paths[-1].found[best_C])
+    path = best.paths[-1]
+    rows = min(drawing.problem.n_positive, most), min(drawing.problem.n_negative, most)
+    return Choice(best.mix, path.strength(best_C, rows) if C is None else best_C, trials, path.found[best_C])
+
+
+def _wins_again(drawing: Drawing, most: int, rivals: Sequence[tuple[_TriedMix, float]], grows: bool) -> bool:
+    """Whether the first of two is better again when both learn from all rows drawn so far and new rows judge.
+
+    What the first rows showed may be an accident of the few that were learned from. Where hardly any new rows are left,
+    they must do.
+    """
+    learning = list(drawing.pieces)
+    rows = drawing.n_positive, drawing.n_negative
+    new = _new_judge(drawing, most)
+    if new is None:
+        return True
+    verdicts = []
+    for tried, C in rivals:
+        path = tried.paths[-1]
+        again = _Path(learning, tried.mix, path.total, path.found[C])
+        verdicts.append(new(again(path.strength(C, rows) if grows else C)))
+    gain, error = verdicts[0].gain_over(verdicts[1])
+    return gain > max(LEAST_GAIN, ERRORS_TO_CHANGE * error)
+
+
+def _weight_of_evidence(n_positive: int, n_negative: int) -> float:
+    """Return 1 / (1 / n+ + 1 / n-): what the variance of a difference of class means falls with."""
+    return 1 / (1 / n_positive + 1 / n_negative)
 
 
 class _TriedMix:
@@ -145,7 +200,7 @@ class _TriedMix:
             gains.append(gain)
             errors.append(error)
         error = math.sqrt(sum(error**2 for error in errors)) / len(errors)
-        return float(np.mean(gains)) > max(LEAST_GAIN, ERRORS_UP * error)
+        return float(np.mean(gains)) > max(LEAST_GAIN, ERRORS_TO_CHANGE * error)
 
     def trials(self) -> list[Trial]:
         """Return all that was tried."""
@@ -168,6 +223,16 @@ def _parts(drawing: Drawing, most: int) -> list[tuple[list[Piece], Judge]]:
     goals = [[min(k * size, n) for size, n in zip(fold, sizes, strict=True)] for k in range(1, FOLDS + 1)]
     pieces = [_drawn(drawing, *goal) for goal in goals]
     return [([*pieces[:k], *pieces[k + 1 :]], Judge.of(pieces[k])) for k in range(n_parts)]
+
+
+def _new_judge(drawing: Drawing, most: int) -> Judge | None:
+    """Return a judge of rows that are drawn next, and so are new to all models; None where hardly any are left."""
+    goals = [min(drawn + NEW_ROWS, most) for drawn in (drawing.n_positive, drawing.n_negative)]
+    problem = drawing.problem
+    left = min(
+        min(goals[0], problem.n_positive) - drawing.n_positive, min(goals[1], problem.n_negative) - drawing.n_negative
+    )
+    return Judge.of(_drawn(drawing, *goals)) if left >= ROWS_TO_SEE else None
 
 
 def _most_rows(judge: Piece) -> int:

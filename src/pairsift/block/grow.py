@@ -30,14 +30,14 @@ from pairsift.block.choose import Choice, choose
 from pairsift.budget import STRENGTH_PAIRS, parse_budget
 from pairsift.data.drawn_rows import Drawing, Piece
 from pairsift.data.problem import Problem
-from pairsift.losses import LOGISTIC, SQUARED
+from pairsift.losses import HINGE, LOGISTIC, SQUARED
 from pairsift.parameters import AUTO, check_count, check_flag, check_positive, check_share, check_strength, check_word
 from pairsift.solvers.mixed import MixedSolution, solve_mixed
 from pairsift.solvers.mixed_objective import Mix
 from pairsift.strength.choose import DEFAULT_PAIR_C, can_choose
 from pairsift.strength.judge import LEVEL_95, Judge
 
-AUTO_ROWS = 40_000
+AUTO_ROWS = 100_000
 FIRST_ROWS = 1000
 GROWTH = 4
 LAST_GROWTH = 2
@@ -105,7 +105,9 @@ def check_block(
     """Raise `ValueError` for a parameter that cannot be used, also one that only other samplings use."""
     check_strength("C", C)
     check_share("gamma", gamma, "uniform", AUTO)
-    check_word("loss", loss, AUTO, SQUARED, LOGISTIC)
+    check_word("loss", loss, AUTO, HINGE, SQUARED, LOGISTIC)
+    if loss == HINGE and gamma not in (AUTO, 1):
+        raise ValueError(f'loss="hinge" is for pairs alone (gamma=1) with sampling="block"; got gamma={gamma!r}.')
     check_flag("bias_correction", bias_correction)
     check_flag("threshold", threshold)
     check_count("batch_size", batch_size)
@@ -128,19 +130,20 @@ def make_block_settings(
     """Return checked parameters, under the names that users give them, as settings for a problem."""
     rows = parse_budget(budget, AUTO_ROWS).pairs
     choosing = can_choose(problem) and (rows is None or rows >= LEAST_ROWS_TO_CHOOSE)
+    wide = problem.rows.n_features > problem.n_points  # fits of pairs then take many times as long, for no gain
     mixes = _mixes(loss, gamma if gamma == AUTO else resolve_gamma(gamma, problem))
     strength = None if C == AUTO and choosing else DEFAULT_PAIR_C if C == AUTO else float(C)
-    return BlockSettings(mixes if choosing else mixes[:1], strength, rows, float(tol), int(max_iter))
+    return BlockSettings(mixes if choosing and not wide else mixes[:1], strength, rows, float(tol), int(max_iter))
 
 
 def _mixes(loss: str, gamma: float | str) -> tuple[Mix, ...]:
     """Return what there is to choose from, the preferred one first."""
     if isinstance(gamma, str):
         if loss == AUTO:
-            return Mix(LOGISTIC, 0.0), Mix(SQUARED, 1.0)
-        return Mix(loss, 0.0), Mix(loss, 1.0)
+            return Mix(LOGISTIC, 0.0), Mix(HINGE, 1.0)
+        return (Mix(HINGE, 1.0),) if loss == HINGE else (Mix(loss, 0.0), Mix(loss, 1.0))
     if loss == AUTO:
-        return (Mix(LOGISTIC, gamma), Mix(SQUARED, gamma)) if gamma < 1 else (Mix(SQUARED, gamma),)
+        return (Mix(LOGISTIC if gamma < 1 else HINGE, gamma), Mix(SQUARED, gamma))
     return (Mix(loss, gamma),)
 
 

@@ -65,7 +65,7 @@ def _budget(context: click.Context, parameter: click.Parameter, text: str | None
 @click.option(
     "--budget",
     callback=_budget,
-    help="Pairs (block: rows of a class) as 8000, seconds as 30s, bytes read as 2GB, or auto: 8000 pairs, 40000 rows.  "
+    help="Pairs (block: rows of a class) as 8000, seconds as 30s, bytes as 2GB, or auto: 8000 pairs, 100000 rows.  "
     "[default: auto]",
 )
 @click.option("--batch-size", type=int, help="Pairs drawn a round.  [default: 100]")

@@ -10,13 +10,13 @@ Each batch stays a piece of its own: growing copies nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pairsift._typing import AnyArray, FloatArray, IntArray
 from pairsift.data.problem import Problem
-from pairsift.data.rows import MemoryRows
+from pairsift.data.rows import CsrRows, MemoryRows
 
 _ROUNDS = 4
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -116,6 +116,25 @@ def _mixed(x: AnyArray) -> AnyArray:
     x = (x ^ (x >> np.uint64(27))) * _MIX[1]
     out: AnyArray = x ^ (x >> np.uint64(31))
     return out
+
+
+def compacted(pieces: Sequence[Piece]) -> tuple[list[Piece], IntArray | None]:
+    """Return sparse pieces with only the columns that occur in them, and which these are; None where nothing is saved.
+
+    Few rows of very many columns leave most columns empty, and every vector as long as all of them.
+    """
+    every = [piece.rows for piece in pieces]
+    stored = sum(rows.values.size for rows in every if isinstance(rows, CsrRows))
+    if not all(isinstance(rows, CsrRows) for rows in every) or every[0].n_features < stored / 2:
+        return list(pieces), None
+    columns = np.unique(np.concatenate([rows.columns for rows in every if isinstance(rows, CsrRows)]))
+    return [replace(piece, rows=_with_columns(piece.rows, columns)) for piece in pieces], columns
+
+
+def _with_columns(rows: MemoryRows, columns: AnyArray) -> MemoryRows:
+    assert isinstance(rows, CsrRows)
+    places = np.searchsorted(columns, rows.columns).astype(rows.columns.dtype)
+    return CsrRows(rows.values, places, rows.starts, max(len(columns), 1))
 
 
 def joined_weights(parts: Sequence[FloatArray | None]) -> FloatArray | None:

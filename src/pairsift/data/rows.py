@@ -178,8 +178,10 @@ class CsrRows(MemoryRows):
         lengths = self.starts[rows + 1] - self.starts[rows]
         starts = np.zeros(len(rows) + 1, dtype=self.starts.dtype)
         np.cumsum(lengths, out=starts[1:])
-        source = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
-        return CsrRows(self.values[source], self.columns[source], starts, self.n_features)
+        values = np.empty(int(starts[-1]), dtype=self.values.dtype)
+        columns = np.empty(int(starts[-1]), dtype=self.columns.dtype)
+        self.kernel.gather(np.ascontiguousarray(rows, dtype=np.int64), starts, values, columns)
+        return CsrRows(values, columns, starts, self.n_features)
 
     def count_stored(self, rows: IntArray) -> IntArray:
         """Return how many values each of the given rows stores; -1 stands for no row."""

@@ -62,7 +62,7 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
     threshold : bool, default=False
         Learn a threshold from the points (CRC-threshold). In pairs it cancels; "block" always learns one from points.
     budget : int or str, default="auto"
-        Number of terms to train on, 8000 by default; for "block" of rows drawn from each class, 40,000 by default. Or
+        Number of terms to train on, 8000 by default; for "block" of rows drawn from each class, 100,000 by default. Or
         seconds of training as ``"30s"`` (ms, s, m, h); or bytes of rows read as ``"2GB"`` (KB, MB, GB, TB; KiB and so
         on), a row counting each time that it is read. Where there are no more terms than the budget, all are used and
         nothing is sampled. With seconds or bytes, and always for "block", the total weight is ``C * 8000``; 8000 terms

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -151,7 +152,7 @@ def solve_squared(
     return ExactResult(best.point.w, value, value - 0.5 * best.norm**2, gap, n_iter, gap <= tol)
 
 
-class _HingeBounds:
+class HingeBounds:
     """The best primal and the best dual value of the hinge that smoothed iterates have shown."""
 
     def __init__(self, C: float) -> None:
@@ -161,9 +162,11 @@ class _HingeBounds:
 
     @property
     def gap(self) -> float:
+        """The relative duality gap."""
         return max(self.primal - self.dual, 0.0) / self.primal if self.primal > 0 else 0.0
 
-    def see(self, at: Iterate[Point]) -> None:
+    def see(self, at: Iterate[Any]) -> None:
+        """Learn from an iterate of Newton's method on a smoothed hinge."""
         sums = at.point.sums
         primal = 0.5 * dot(at.point.w, at.point.w) + self.C * sums.hinge
         self.slack = self.C * sums.slack
@@ -171,7 +174,7 @@ class _HingeBounds:
         if primal < self.primal:
             self.primal, self.w = primal, at.point.w
 
-    def _scaled_dual(self, at: Iterate[Point]) -> float:
+    def _scaled_dual(self, at: Iterate[Any]) -> float:
         """Value of the best multiple, at most 1, of the dual point."""
         combination = at.point.w - at.gradient
         total, square = self.C * float(np.sum(at.point.sums.negative)), dot(combination, combination)
@@ -192,7 +195,7 @@ def _solve_hinge(
     Half of the gap that `tol` allows is left to the smoothing, half to the gradient (`looseness` times as much when
     only a start for a larger problem is wanted).
     """
-    bounds, n_iter, halves = _HingeBounds(objective.C), 0, 0.5 * tol
+    bounds, n_iter, halves = HingeBounds(objective.C), 0, 0.5 * tol
     point = objective.at(w, smoothed_hinge(width))
     while True:
         moved = False
@@ -209,9 +212,14 @@ def _solve_hinge(
         tight = bounds.slack <= halves * bounds.primal
         if bounds.gap <= tol or n_iter >= max_iter or tight:
             break
-        width *= min(max(math.sqrt(0.7 * halves * bounds.primal / bounds.slack), 0.03), 0.8)
+        width = narrower(width, halves, bounds)
         point = objective.with_loss(point, smoothed_hinge(width))
     return ExactResult(bounds.w, bounds.primal, bounds.dual, bounds.gap, n_iter, bounds.gap <= tol), width
+
+
+def narrower(width: float, part: float, bounds: HingeBounds) -> float:
+    """Return the width at which smoothing takes about the given part of the primal value."""
+    return width * min(max(math.sqrt(0.7 * part * bounds.primal / bounds.slack), 0.03), 0.8)
 
 
 def _sample(problem: Problem, seed: int) -> Problem:

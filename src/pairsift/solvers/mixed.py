@@ -1,8 +1,9 @@
 r"""The solver for pairs and points over drawn rows: Newton's method, with a certificate and a stopping rule.
 
-The certificate is the length of the gradient of F relative to that where all scores are zero. `tol` bounds it where the
-rows are all rows there are. Where they are a sample, solving further than the sample can tell is wasted: the gradient
-over m of N rows differs from that over all rows by a random vector with the covariance S (1 - m / N), and
+The certificate is the length of the gradient of F relative to that where all scores are zero; for the hinge it is the
+relative duality gap (`pairsift.solvers.exact`). `tol` bounds it where the rows are all rows there are. Where they are a
+sample, solving further than the sample can tell is wasted: the gradient over m of N rows differs from that over all
+rows by a random vector with the covariance S (1 - m / N), and
 
     optimisation error  g^T M^-1 g   <=   `SMALL_PART` * z^T M^-1 z (1 - m / N)
 
@@ -21,20 +22,25 @@ import numpy as np
 
 from pairsift import _core
 from pairsift._typing import AnyArray, FloatArray
-from pairsift.all_pairs import SQUARED_HINGE, AllPairs
+from pairsift.all_pairs import AllPairs
 from pairsift.data.drawn_rows import Piece
 from pairsift.data.rows import CsrRows, DenseRows, MemoryRows
+from pairsift.losses import HINGE, SQUARED
+from pairsift.solvers.exact import HingeBounds, narrower
 from pairsift.solvers.full_objective import dot
 from pairsift.solvers.mixed_objective import Mix, MixedObjective, MixedPoint
-from pairsift.solvers.newton import newton_iterates
+from pairsift.solvers.newton import Iterate, newton_iterates
 from pairsift.solvers.preconditioner import Preconditioner
 
-SMALL_PART = 0.01
-FORCING = 0.1
+SMALL_PART = 0.02
+FORCING = 0.3
+# How well the squared hinge is solved that leads to the hinge.
+LOOSE = 1e-2
 # Rows of each class that the preconditioner is made of.
 SAMPLE_ROWS = 5000
-# Multiplications that take about 0.1 s.
+# Multiplications that take about 0.1 s; and those that the pairs of a sample may take at each step.
 CHEAP_WORK = 1.5e8
+PAIR_WORK = 1e7
 TINY = 1e-300
 
 
@@ -50,7 +56,7 @@ class MixedSolution:
     primal : float
         F.
     relative_gap : float
-        Length of the gradient relative to that where all scores are zero.
+        Length of the gradient relative to that where all scores are zero; of the hinge, (primal - dual) / primal.
     n_passes : int
         Newton steps so far.
     converged : bool
@@ -81,6 +87,7 @@ def solve_mixed(
     max_iter: int,
     share_drawn: float = 1.0,
     signs: np.random.Generator | None = None,
+    precision: float | None = None,
 ) -> Iterator[MixedSolution]:
     """Yield better and better solutions; the last one is converged, or `max_iter` steps were made.
 
@@ -98,46 +105,111 @@ def solve_mixed(
         m / N; 1 when these are all rows.
     signs : numpy.random.Generator, optional
         Draws the e_k; without it only `tol` counts.
+    precision : float, optional
+        How far above its minimum F may be, as a share of it, as far as the preconditioner tells; tol / 10 by default.
+        A large C leaves a small gradient, relative to that at zero, before w has moved at all.
     """
-    objective = MixedObjective(pieces, C, mix)
-    zero = objective.gradient(objective.at_zero())
-    at_zero = math.sqrt(dot(zero, zero))
-    precondition = Preconditioners(objective)
-    point = objective.at(_start(objective, start))
-    statistical: float | None = None
-    steps = newton_iterates(objective, point, precondition, lambda at: FORCING * at.norm)
-    found: MixedSolution | None = None
-    for n_iter, at in enumerate(steps):
-        gap = at.norm / at_zero if at_zero > 0 else 0.0
-        divide = precondition(at.point.w, mix)
+    solver = _Solver(MixedObjective(pieces, C, mix), tol, max_iter, share_drawn, signs, precision)
+    return solver.hinge_steps(start) if mix.loss == HINGE else solver.steps(start)
+
+
+class _Solver:
+    """One call of `solve_mixed`."""
+
+    def __init__(
+        self,
+        objective: MixedObjective,
+        tol: float,
+        max_iter: int,
+        share_drawn: float,
+        signs: np.random.Generator | None,
+        precision: float | None = None,
+    ) -> None:
+        self._objective, self._tol, self._max_iter = objective, tol, max_iter
+        self._precondition = Preconditioners(objective)
+        self._precision = 0.1 * tol if precision is None else precision
+        self._left_out = 1 - share_drawn
+        self._signs = signs
+        self._statistical: float | None = None
+
+    def steps(self, start: MixedSolution | None) -> Iterator[MixedSolution]:
+        """Yield the iterates on a smooth loss; the gap is that of the gradient."""
+        objective, tol = self._objective, self._tol
+        at_zero = objective.gradient(objective.at_zero())
+        scale = math.sqrt(dot(at_zero, at_zero))
+        found: MixedSolution | None = None
+        for n_iter, at in enumerate(self._newton(objective.at(_start(objective, start)))):
+            gap = at.norm / scale if scale > 0 else 0.0
+            left, settled = self._errors(at, n_iter)
+            converged = settled or (gap <= tol and left <= 2 * self._precision * at.point.value)
+            found = self._solution(at.point.w, at.point.value, gap, n_iter, converged, settled)
+            yield found
+            if found.done:
+                return
+        # No step makes F smaller: this is the minimum as far as numbers can tell.
+        assert found is not None
+        yield replace(found, converged=found.relative_gap <= tol, done=True)
+
+    def hinge_steps(self, start: MixedSolution | None) -> Iterator[MixedSolution]:
+        """Yield the iterates on the smoothed hinge, made narrower until the duality gap of the hinge is small enough.
+
+        Half of the gap is left to the smoothing, half to the gradient, as in `pairsift.solvers.exact`.
+        """
+        objective, halves = self._objective, 0.5 * self._tol
+        bounds, n_iter, mix = HingeBounds(objective.C), 0, objective.mix
+        point = objective.at(_start(objective, start), mix)
+        if start is None:  # far away the smoothed hinge is nearly linear: the squared hinge leads there
+            squared = MixedObjective(objective.pieces, objective.C, Mix(SQUARED, 1.0))
+            *_, near = _Solver(squared, LOOSE, self._max_iter, 1.0, None).steps(None)
+            n_iter, point = near.n_passes, objective.at(near.w, mix)
+        while True:
+            moved = False
+            for at in self._newton(point):
+                n_iter, moved, point = n_iter + moved, True, at.point
+                bounds.see(at)
+                _, settled = self._errors(at, n_iter)
+                # On the way the smoothed loss decides, whose minimum may lie where the hinge itself is not least yet.
+                w = bounds.w if bounds.gap <= self._tol else at.point.w
+                converged = settled or bounds.gap <= self._tol
+                found = self._solution(w, bounds.primal, bounds.gap, n_iter, converged, settled)
+                yield found
+                if found.done:
+                    return
+                if 0.5 * at.norm**2 <= halves * bounds.primal:
+                    break
+            if bounds.slack <= halves * bounds.primal:
+                yield replace(found, done=True)
+                return
+            mix = replace(mix, width=narrower(mix.width, halves, bounds))
+            point = objective.from_scores(point.w, point.p, point.q, mix)
+
+    def _newton(self, point: MixedPoint) -> Iterator[Iterate[MixedPoint]]:
+        return newton_iterates(self._objective, point, self._precondition, lambda at: FORCING * at.norm)
+
+    def _errors(self, at: Iterate[MixedPoint], n_iter: int) -> tuple[float, bool]:
+        """Return the optimisation error, and whether it is below the stated part of the sampling error."""
+        divide = self._precondition(at.point.w, at.point.loss)
         left = dot(at.gradient, divide(at.gradient))
-        settled = False
-        if signs is not None and share_drawn < 1 and n_iter > 0:
-            if statistical is None:
-                statistical = (1 - share_drawn) * _sampling_error(objective, at.point, divide, signs)
-            settled = left <= SMALL_PART * statistical
-        converged = settled or (gap <= tol and left <= 2 * tol**2 * at.point.value)
-        w, theta = _unpacked(objective, at.point.w)
-        found = MixedSolution(
-            w, theta, at.point.value, gap, n_iter, converged, settled, converged or n_iter >= max_iter
-        )
-        yield found
-        if found.done:
-            return
-    # No step makes F smaller: this is the minimum as far as numbers can tell.
-    assert found is not None
-    yield replace(found, converged=found.relative_gap <= tol, done=True)
+        if self._signs is None or self._left_out <= 0 or n_iter == 0:
+            return left, False
+        if self._statistical is None:
+            error = _sampling_error(self._objective, at.point, divide, self._signs)
+            self._statistical = self._left_out * error
+        return left, left <= SMALL_PART * self._statistical
+
+    def _solution(
+        self, variables: FloatArray, primal: float, gap: float, n_iter: int, converged: bool, settled: bool
+    ) -> MixedSolution:
+        objective = self._objective
+        theta = float(variables[-1]) if objective.has_threshold else 0.0
+        w, done = variables[: objective.n_features], converged or n_iter >= self._max_iter
+        return MixedSolution(w, theta, primal, gap, n_iter, converged, settled, done)
 
 
 def _start(objective: MixedObjective, start: MixedSolution | None) -> FloatArray:
     if start is None:
         return np.zeros(objective.n_variables)
     return np.append(start.w, start.theta) if objective.has_threshold else start.w
-
-
-def _unpacked(objective: MixedObjective, variables: FloatArray) -> tuple[FloatArray, float]:
-    theta = float(variables[-1]) if objective.has_threshold else 0.0
-    return variables[: objective.n_features], theta
 
 
 def _sampling_error(
@@ -161,14 +233,17 @@ class Preconditioners:
             if taken < SAMPLE_ROWS:
                 pieces.append(piece)
                 taken += max(piece.n_positive, piece.n_negative)
+        written = _work(pieces, objective.mix) <= CHEAP_WORK
+        if written and objective.mix.gamma > 0:
+            pieces = _few_rows(pieces)
         self._sample = MixedObjective(pieces, objective.C, objective.mix)
-        self._squares = None if _work(pieces, objective.mix) <= CHEAP_WORK else [_squares(piece) for piece in pieces]
+        self._squares = None if written else [_squares(piece) for piece in pieces]
         self._last: tuple[FloatArray, Preconditioner] | None = None
 
     def __call__(self, w: FloatArray, mix: Mix) -> Preconditioner:
         """Return the preconditioner at w."""
         if self._last is None or self._last[0] is not w:
-            point = self._sample.at(w)
+            point = self._sample.at(w, mix)
             if self._squares is None:
                 divide: Preconditioner = _Written(self._sample, point)
             else:
@@ -231,18 +306,18 @@ def _hessian(sample: MixedObjective, point: MixedPoint) -> FloatArray:
 def _pair_hessian(sample: MixedObjective, point: MixedPoint) -> FloatArray:
     """Return the second derivative of the mean loss over the pairs within pieces: a sample of all pairs."""
     d = sample.n_features
-    total, out = np.zeros((d, d)), np.empty((d, d))
+    loss, total, out = point.loss.pair_loss, np.zeros((d, d)), np.empty((d, d))
     n_pairs = sum(piece.n_positive * piece.n_negative for piece in sample.pieces)
     for piece, p, q in zip(sample.pieces, *_by_piece(sample, point.p, point.q), strict=True):
         if not (len(p) and len(q)):
             continue
         pairs = AllPairs(p, q, piece.positive_weights, piece.negative_weights)
-        sums = pairs.sums(SQUARED_HINGE)
+        sums = pairs.sums(loss)
         piece.rows.kernel.pair_gram(
             np.arange(len(p)),
             np.arange(len(p), len(p) + len(q)),
             *pairs.sorted_scores(),
-            SQUARED_HINGE.width,
+            loss.width,
             sums.positive_curvature / pairs.scale,
             sums.negative_curvature / pairs.scale,
             out,
@@ -258,6 +333,22 @@ def _by_piece(
     i = np.cumsum([piece.n_positive for piece in sample.pieces])[:-1]
     j = np.cumsum([piece.n_negative for piece in sample.pieces])[:-1]
     return np.split(positive, i), np.split(negative, j)
+
+
+def _few_rows(pieces: Sequence[Piece]) -> list[Piece]:
+    """Return rows of the largest piece, evenly spread, so few that the pairs among them take about `PAIR_WORK`."""
+    piece = max(pieces, key=lambda piece: min(piece.n_positive, piece.n_negative))
+    rows = piece.rows
+    per_row = max(_values(piece).size / max(rows.n_rows, 1), 1.0) * rows.n_features
+    n = max(int(PAIR_WORK / per_row / 2), rows.n_features)
+    i, j = min(n, piece.n_positive), min(n, piece.n_negative)
+    if i + j == rows.n_rows:
+        return [piece]
+    s, t = piece.positive_weights, piece.negative_weights
+    a = np.arange(i) * piece.n_positive // max(i, 1)
+    b = np.arange(j) * piece.n_negative // max(j, 1)
+    taken = rows.take(np.concatenate([a, piece.n_positive + b]))
+    return [Piece(taken, i, None if s is None else s[a], None if t is None else t[b])]
 
 
 def _work(pieces: Sequence[Piece], mix: Mix) -> float:

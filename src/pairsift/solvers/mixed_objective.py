@@ -17,25 +17,36 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairsift._typing import FloatArray
-from pairsift.all_pairs import SQUARED_HINGE, AllPairs
+from pairsift.all_pairs import SQUARED_HINGE, AllPairs, Loss, PairSums, smoothed_hinge
 from pairsift.data.drawn_rows import Piece, joined_weights
-from pairsift.losses import LOGISTIC, SQUARED, sum_points
+from pairsift.losses import HINGE, LOGISTIC, SQUARED, sum_points
 from pairsift.solvers.full_objective import dot
+
+FIRST_WIDTH = 0.5
 
 
 @dataclass(frozen=True)
 class Mix:
     """The share gamma of pairs, and the loss. Logistic points go with squared-hinge pairs.
 
-    The logistic loss over all pairs has no sum in O(N log N); the squared hinge is the nearest that has.
+    The logistic loss over all pairs has no sum in O(N log N); the squared hinge is the nearest that has. The hinge is
+    for pairs alone, and smoothed by a parabola of the given width.
     """
 
     loss: str
     gamma: float
+    width: float = FIRST_WIDTH
 
     def __post_init__(self) -> None:
-        if self.loss not in (SQUARED, LOGISTIC):
-            raise ValueError(f"The loss of a mix must be {SQUARED!r} or {LOGISTIC!r}; got {self.loss!r}.")
+        if self.loss not in (HINGE, SQUARED, LOGISTIC):
+            raise ValueError(f"There is no loss {self.loss!r} of a mix.")
+        if self.loss == HINGE and self.gamma < 1:
+            raise ValueError(f'loss="hinge" is for pairs alone with sampling="block"; got gamma={self.gamma}.')
+
+    @property
+    def pair_loss(self) -> Loss:
+        """The loss of pairs."""
+        return smoothed_hinge(self.width) if self.loss == HINGE else SQUARED_HINGE
 
 
 @dataclass(frozen=True)
@@ -48,6 +59,7 @@ class MixedPoint:
     loss: Mix
     value: float
     pairs: AllPairs | None
+    sums: PairSums | None
     positive: FloatArray
     negative: FloatArray
     positive_curvature: FloatArray
@@ -104,9 +116,9 @@ class MixedObjective:
             i, j = i + n, j + m
         return np.append(out, -(np.sum(a) + np.sum(b))) if self.has_threshold else out
 
-    def at(self, w: FloatArray) -> MixedPoint:
+    def at(self, w: FloatArray, loss: Mix | None = None) -> MixedPoint:
         """Return everything about (w, theta) that needs its scores."""
-        return self.from_scores(w, *self.scores(w), self.mix)
+        return self.from_scores(w, *self.scores(w), loss or self.mix)
 
     def at_zero(self) -> MixedPoint:
         """Return the point where all scores are zero."""
@@ -117,10 +129,10 @@ class MixedObjective:
     def from_scores(self, w: FloatArray, p: FloatArray, q: FloatArray, loss: Mix) -> MixedPoint:
         """Return the point with these scores."""
         value, slopes, curvatures = 0.0, [np.zeros(len(p)), np.zeros(len(q))], [np.zeros(len(p)), np.zeros(len(q))]
-        pairs, of_points = None, None
+        pairs, sums, of_points = None, None, None
         if loss.gamma > 0:
             pairs = AllPairs(p, q, self._s, self._t)
-            sums = pairs.sums(SQUARED_HINGE)
+            sums = pairs.sums(loss.pair_loss)
             value += loss.gamma * sums.value
             _add(slopes, loss.gamma, sums.positive, sums.negative)
             _add(curvatures, loss.gamma, sums.positive_curvature, sums.negative_curvature)
@@ -132,7 +144,9 @@ class MixedObjective:
             _add(slopes, share, points.positive, points.negative)
             _add(curvatures, 1.0, *of_points)
         total = self._ridge(w, w) + self.C * value
-        return MixedPoint(w, p, q, loss, total, pairs, slopes[0], slopes[1], curvatures[0], curvatures[1], of_points)
+        return MixedPoint(
+            w, p, q, loss, total, pairs, sums, slopes[0], slopes[1], curvatures[0], curvatures[1], of_points
+        )
 
     def gradient(self, point: MixedPoint) -> FloatArray:
         """Return the gradient of F."""
@@ -148,7 +162,7 @@ class MixedObjective:
             dp, dq = self.scores(d)
             hp, hq = np.zeros(len(dp)), np.zeros(len(dq))
             if point.pairs is not None:
-                _add([hp, hq], self.mix.gamma, *point.pairs.curvature_product(SQUARED_HINGE, dp, dq))
+                _add([hp, hq], self.mix.gamma, *point.pairs.curvature_product(point.loss.pair_loss, dp, dq))
             if point.points_curvature is not None:
                 hp += point.points_curvature[0] * dp
                 hq += point.points_curvature[1] * dq

@@ -41,14 +41,14 @@ def main() -> int:
     chance = random.Random(options.seed)
     counts = {"read": 0, "refused": 0}
     with tempfile.TemporaryDirectory() as folder:
-        seeds = [_seed(Path(folder) / f"{k}.arrow", k) for k in range(4)]
+        seeds = [seed_store(Path(folder) / f"{k}.arrow", k) for k in range(4)]
         target = Path(folder) / "damaged.arrow"
         before = anonymous_bytes()
         for run in range(options.runs):
-            content = _damaged(chance, chance.choice(seeds))
+            content = damaged(chance, chance.choice(seeds))
             target.write_bytes(content)
             try:
-                counts[_read(target, chance)] += 1
+                counts[read_store(target, chance)] += 1
             except BaseException:
                 kept = Path(f"finding-{options.seed}-{run}.arrow")
                 kept.write_bytes(content)
@@ -63,7 +63,8 @@ def main() -> int:
     return 0
 
 
-def _seed(path: Path, kind: int) -> bytes:
+def seed_store(path: Path, kind: int) -> bytes:
+    """Return a small store: dense or sparse, with or without weights."""
     X, y = make_ranking(60, 3, density=0.5 if kind % 2 else None, dtype="float32", random_state=kind)
     order = np.argsort(-y, kind="stable")
     weights = np.ones(60) if kind >= 2 else None
@@ -75,7 +76,8 @@ def _seed(path: Path, kind: int) -> bytes:
     return path.read_bytes()
 
 
-def _damaged(chance: random.Random, seed: bytes) -> bytes:
+def damaged(chance: random.Random, seed: bytes) -> bytes:
+    """Return a copy with something wrong in it."""
     content = bytearray(seed)
     (footer,) = struct.unpack("<i", content[-10:-6])
     for _ in range(chance.choice([1, 1, 1, 2, 4])):
@@ -100,7 +102,8 @@ def _damaged(chance: random.Random, seed: bytes) -> bytes:
     return bytes(content)
 
 
-def _read(path: Path, chance: random.Random) -> str:
+def read_store(path: Path, chance: random.Random) -> str:
+    """Read all of a store; return whether it was read or refused."""
     try:
         store = RowStore(path)
         repr(store)

@@ -3,7 +3,8 @@
 The corpus of nasty cases is made here and lives in a temporary folder. The C++ side (tests/fuzz/svmlight_fuzz.cpp)
 mutates it, reads each input as a whole and in blocks on several threads, and compares; numbers are compared with
 strtod.
-The Python side cuts and flips compressed files at every place: each must be read or refused with `SvmlightError`.
+With clang, libFuzzer searches for inputs by coverage too (--guided of them). The Python side cuts and flips compressed
+files at every place: each must be read or refused with `SvmlightError`.
 
     python tools/fuzz_svmlight.py --inputs 1000000
 """
@@ -18,6 +19,7 @@ import io
 import lzma
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -112,11 +114,35 @@ def build(folder: Path, compiler: str) -> Path:
     return program
 
 
+def build_guided(folder: Path) -> Path | None:
+    """Compile the harness for libFuzzer; None without clang and its runtime."""
+    program = folder / "svmlight_guided"
+    if shutil.which("clang++") is None:
+        return None
+    flags = ["-std=c++17", "-O1", "-g", "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all"]
+    command = ["clang++", *flags, "-DPAIRSIFT_LIBFUZZER", "-pthread", f"-I{ROOT / 'cpp'}", str(HARNESS)]
+    built = subprocess.run([*command, "-o", str(program)], capture_output=True, text=True, check=False)
+    if built.returncode != 0 and "libclang_rt" not in built.stderr:
+        raise RuntimeError(built.stderr)
+    return program if built.returncode == 0 else None
+
+
+def search(program: Path, folder: Path, runs: int, seconds: int, seed: int) -> int:
+    """Let libFuzzer search from the nasty cases; return its status."""
+    corpus, kept = folder / "corpus", ROOT / "tests" / "fuzz" / "svmlight"
+    corpus.mkdir()
+    limits = [f"-runs={runs}", f"-seed={seed + 1}", "-max_len=4096", "-verbosity=0", "-print_final_stats=1"]
+    limits += [f"-max_total_time={seconds}"] if seconds else []
+    done = subprocess.run([str(program), *limits, str(corpus), str(folder / "nasty"), str(kept)], check=False)
+    return done.returncode
+
+
 def write_corpus(folder: Path) -> list[str]:
     """Write the nasty cases as files; return their paths."""
     paths = []
+    (folder / "nasty").mkdir()
     for number, text in enumerate(NASTY):
-        path = folder / f"nasty{number:03d}.svm"
+        path = folder / "nasty" / f"nasty{number:03d}.svm"
         path.write_bytes(text)
         paths.append(str(path))
     return paths
@@ -158,6 +184,8 @@ def main() -> int:
     """Run all parts; a finding ends with a status that is not 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=int, default=1_000_000, help="mutated inputs")
+    parser.add_argument("--guided", type=int, default=1_000_000, help="inputs of libFuzzer, where clang is installed")
+    parser.add_argument("--seconds", type=int, default=0, help="time for libFuzzer at most; 0 is no limit")
     parser.add_argument("--numbers", type=int, default=1_000_000, help="random numbers compared with strtod")
     parser.add_argument("--line-bytes", type=int, default=100_000_000, help="length of the one long line")
     parser.add_argument("--flips", type=int, default=1000, help="flipped bytes for each compressed format")
@@ -177,6 +205,12 @@ def main() -> int:
             if result.returncode != 0:
                 print(f"FAILED with status {result.returncode}: {arguments[0]}", file=sys.stderr)
                 return 1
+        guided = build_guided(folder)
+        if guided is None:
+            print("clang with libFuzzer is not installed: no search by coverage")
+        elif search(guided, folder, options.guided, options.seconds, options.seed) != 0:
+            print("FAILED: libFuzzer has a finding", file=sys.stderr)
+            return 1
         print(f"{damage_compressed(folder, options.seed, options.flips)} damaged files read or refused cleanly")
     return 0
 

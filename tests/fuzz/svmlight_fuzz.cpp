@@ -5,6 +5,8 @@
 //   svmlight_fuzz numbers COUNT SEED          COUNT random decimal numbers against strtod
 //   svmlight_fuzz line BYTES                  one line of that length, then the same with a fault at its end
 //
+// With PAIRSIFT_LIBFUZZER it is a target of libFuzzer instead, which finds its own inputs by coverage.
+//
 // Each input is read twice: as a whole on one thread, and cut at random into blocks on several threads. Both must give
 // the same bits or the same fault, and rows must be well formed. A finding aborts (exit status not 0).
 #include <cstdint>
@@ -24,6 +26,8 @@ namespace {
 using pairsift::Growing;
 using pairsift::IndexLimits;
 using Text = std::string;
+
+constexpr std::size_t kThreadsEvery = 256;  // so many inputs: starting threads under the sanitizers is slow
 
 struct Random {
     std::uint64_t state;
@@ -137,7 +141,7 @@ bool read_both_ways(const Text& text, Random& random) {
     if (random.below(4) == 0) limits.most = 1 + static_cast<std::int64_t>(random.below(100));
     Parser whole(limits, 1 << 18), cut(limits, 1);
     feed_exact(whole, text.data(), text.size(), true, 1);
-    const int threads = random.below(32) == 0 ? 2 + static_cast<int>(random.below(3)) : 1;  // starting threads is slow
+    const int threads = random.below(kThreadsEvery) == 0 ? 2 + static_cast<int>(random.below(3)) : 1;
     feed_in_blocks(cut, text, 1 + random.below(text.size() + 8), threads);
     check_rows(whole, text);
     if (!same(whole, cut)) fail("blocks or threads change the result", text);
@@ -211,6 +215,19 @@ int read_long_line(std::size_t bytes) {
 
 }  // namespace
 
+#ifdef PAIRSIFT_LIBFUZZER
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const Text text(reinterpret_cast<const char*>(data), size);
+    std::uint64_t seed = 1469598103934665603u;  // of the input alone: what it finds can be found again
+    for (unsigned char byte : text) seed = (seed ^ byte) * 1099511628211u;
+    Random random{seed};
+    if (random.below(4) == 0)
+        read_both_ways<float>(text, random);
+    else
+        read_both_ways<double>(text, random);
+    return 0;
+}
+#else
 int main(int argc, char** argv) {
     const Text mode = argc > 1 ? argv[1] : "";
     if (mode == "line" && argc == 3) return read_long_line(std::strtoull(argv[2], nullptr, 10));
@@ -226,3 +243,4 @@ int main(int argc, char** argv) {
     if (mode != "inputs" || corpus.empty()) return 2;
     return fuzz_inputs(count, seed, corpus);
 }
+#endif

@@ -53,8 +53,10 @@ class CsvTable:
         name: str | None = None,
     ) -> None:
         pyarrow = import_pyarrow()
-        if len(delimiter) != 1:
-            raise ValueError(f"The delimiter is one character; got {delimiter!r}.")
+        if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\x00':
+            raise ValueError(
+                f"The delimiter is one character of ASCII that is no quote or line end; got {delimiter!r}."
+            )
         self._source, self._delimiter = source, delimiter
         self.name = name or (os.fspath(source) if isinstance(source, str | os.PathLike) else "standard input")
         self._state = FileState(source) if isinstance(source, str | os.PathLike) else None
@@ -98,7 +100,10 @@ class CsvTable:
         else:
             line = self._first_line(self._source)
             self._source = cast(BinaryIO, io.BufferedReader(_Replayed(line, self._source)))
-        names = next(csv.reader([line.decode("utf-8-sig", "replace")], delimiter=self._delimiter), [])
+        try:
+            names = next(csv.reader([line.decode("utf-8-sig", "replace")], delimiter=self._delimiter), [])
+        except csv.Error as error:
+            raise TableError(f"{self.name}: the line of column names cannot be read ({error}).") from error
         return [name.strip("\r\n") for name in names]
 
     def _first_line(self, file: BinaryIO) -> bytes:

@@ -6,6 +6,7 @@ uniformly; `positives` and `negatives` turn places into row numbers.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,6 +15,8 @@ import numpy as np
 from pairsift._typing import AnyArray, FloatArray, IntArray
 from pairsift.data.labels import choose_labels
 from pairsift.data.rows import RowSource
+
+_SMALLEST, _LARGEST = 1e-60, 1e60  # of the largest weight: beyond, weights are divided by a power of two
 
 
 class Places(Protocol):
@@ -96,8 +99,12 @@ def check_sample_weight(sample_weight: AnyArray, n_rows: int) -> FloatArray:
             f"sample_weight must have one value for each of the {n_rows} rows; got an array of shape {weights.shape}."
         )
     check_weights(weights, "sample_weight")
-    if not np.any(weights > 0):
+    largest = float(np.max(weights, initial=0.0))
+    if largest == 0:
         raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
+    if not _SMALLEST < largest < _LARGEST:
+        # Only the proportions count; products of such weights would be infinite or zero.
+        weights = np.ldexp(weights, 1 - math.frexp(largest)[1])
     return weights
 
 

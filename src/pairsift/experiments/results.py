@@ -224,7 +224,10 @@ class Results:
     def facts(self) -> dict[str, str]:
         """What is true of the whole store: ``mode`` and so on."""
         with self._naming_faults():
-            return dict(self._connection.execute("SELECT name, value FROM facts"))
+            found = self._connection.execute("SELECT name, value FROM facts").fetchall()
+            if not all(isinstance(text, str) for fact in found for text in fact):
+                raise ValueError("its facts are not text")
+        return dict(found)
 
     def set_fact(self, name: str, value: str) -> None:
         """Write a fact of the whole store, and commit."""
@@ -242,4 +245,19 @@ class Results:
 
 def _row(values: tuple[Any, ...]) -> Row:
     row = dict(zip(_COLUMNS, values, strict=True))
-    return Row(**{**row, "settings": json.loads(row["settings"]), "result": json.loads(row["result"])})
+    return Row(**{**row, "settings": _object(row["settings"]), "result": _object(row["result"])})
+
+
+def _object(text: Any) -> dict[str, Any]:
+    """Read a JSON object; what is none, or holds NaN, is refused."""
+    try:
+        content = json.loads(text, parse_constant=_refuse_constant)
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"a JSON object is required, not {text!r}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"a JSON object is required, not {text!r}")
+    return content
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number")

@@ -12,6 +12,7 @@ import numpy as np
 
 from pairsift.experiments.paper import SETS
 from pairsift.experiments.results import Results, Row
+from pairsift.experiments.row_checks import check_row
 
 NOT_RUN = "not run"
 
@@ -69,6 +70,7 @@ class Cells:
         self.rows = results.rows()
         self._by_method: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
         for row in self.rows:
+            check_row(row)
             self._by_method[row.experiment, row.dataset, row.method].append(row)
 
     @property

@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS / "_ext"))
 
+from gallery_style import ORDER  # noqa: E402
 from pages_of_the_repository import turned, unplaced  # noqa: E402
 from public_names import members_by_class, names_of_extras, public_names, public_object  # noqa: E402
 
@@ -105,6 +106,7 @@ def test_examples_in_docstrings(name):
 def test_there_are_examples_for_the_gallery_and_each_says_what_it_shows():
     examples = sorted((ROOT / "examples").glob("plot_*.py"))
     assert len(examples) >= 10
+    assert sorted(ORDER) == [path.stem.removeprefix("plot_") for path in examples]
     for path in examples:
         assert re.match(r'"""\n[^\n]+\n=+\n\n[A-Z`]', path.read_text()), (
             f"{path.name} must begin with a title and a text"

@@ -1,7 +1,7 @@
 """The order of the gallery, and one look for all its pictures."""
 
 # What is met first comes first; an example that is not named here comes last.
-_ORDER = (
+ORDER = (
     "learning_curve",
     "is_it_better",
     "pipeline_and_grid_search",
@@ -31,7 +31,7 @@ class TeachingOrder:
     def __call__(self, filename):
         """Return the place of an example."""
         name = filename.removeprefix("plot_").removesuffix(".py")
-        return (_ORDER.index(name) if name in _ORDER else len(_ORDER), filename)
+        return (ORDER.index(name) if name in ORDER else len(ORDER), filename)
 
 
 def set_style(gallery_conf, fname):

@@ -40,6 +40,12 @@ docs: $(VENV)/.docs
 wheel: $(VENV)/.venv
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
+.PHONY: campaign
+
+# Every attack and every fuzz target; SHORT=--short makes few tries. The table goes into docs/trust.md.
+campaign: $(VENV)/.test
+	$(BIN)/python tools/campaign.py $(SHORT) --write docs/trust.md
+
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/gallery docs/reference/generated
 

@@ -177,7 +177,7 @@ def test_size_limit(get, server, tmp_path, announce):
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://host/x", "/etc/passwd"])
 def test_other_schemes_are_refused(url, tmp_path):
-    with pytest.raises(DatasetError, match=r"Only http and https"):
+    with pytest.raises(DatasetError, match=r"Only https"):
         download(url, tmp_path / "x")
 
 

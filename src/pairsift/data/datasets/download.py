@@ -20,6 +20,7 @@ from pairsift.data.datasets.registry import DatasetError
 Progress = Callable[[str, int, int | None], None]  # file name, bytes so far, bytes in all if known
 
 CHUNK_BYTES = 2**18
+_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 PASSING_STATUSES = {408, 425, 429, 500, 502, 503, 504}
 LOCAL_ERRORS = {errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EISDIR, errno.ENOTDIR}  # trying again does not help
 
@@ -42,8 +43,7 @@ def download(
     partial file is continued by a Range request if the server still has the same file (its ETag or date is kept in
     ``<target>.part.tag``). Failures that may pass are tried again after 1, 2, 4, ... seconds.
     """
-    if urlsplit(url).scheme not in ("http", "https"):
-        raise DatasetError(f"Only http and https addresses are fetched; got {url}.")
+    check_address(url)
     if target.is_file() and sha256 is not None and file_sha256(target) == sha256:
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -64,6 +64,19 @@ def download(
             sleep(first_wait * 2**attempt)
     transfer.finish(sha256)
     return target
+
+
+def check_address(url: str) -> None:
+    """Refuse what others on the way could change: only https is fetched, and http from this machine itself."""
+    parts = urlsplit(url)
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _THIS_MACHINE):
+        raise DatasetError(f"Only https addresses are fetched; got {url}.")
+
+
+class _CheckedRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        check_address(newurl)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def error_number(error: Exception) -> int | None:
@@ -92,7 +105,7 @@ class _Transfer:
             headers |= {"Range": f"bytes={done}-", "If-Range": tag}
         request = urllib.request.Request(self.url, headers=headers)
         try:
-            response = urllib.request.urlopen(request, timeout=self.timeout)
+            response = urllib.request.build_opener(_CheckedRedirects).open(request, timeout=self.timeout)
         except urllib.error.HTTPError as error:
             if error.code == 416:  # the partial file does not fit what the server has now
                 self.forget()

@@ -2,14 +2,17 @@
 
     python tools/measure_scaling.py -o scaling.json --picture scaling.svg
     python tools/measure_scaling.py --from scaling.json --picture scaling.svg
+    python tools/measure_scaling.py --small
 
 Data are generated (d = 10, float32, unless a sweep says otherwise); stores are written to a temporary folder, which the
 largest takes 5 GB of, and deleted at the end. Every point is a process of its own. All points of a sweep are alive at
 the same time and fit in turns, so that a machine that slows down slows all of them; the least CPU time of `--repeat`
-turns counts. The one pass over y (checks, and which rows are positive) is timed apart. Memory is what a fit takes
-beyond the rows: the growth of private (anonymous) memory at its peak.
+turns counts. The one pass over y (checks, and which rows are positive) is timed apart. Before each timed fit a store is
+read through, so that the cache is warm whatever else the machine does. Memory is what a fit takes beyond the rows: the
+growth of private (anonymous) memory at its peak. `--from` may be given several times, for a run in pieces.
 
-Ends with the two ratios that pairsift promises, and status 1 when one does not hold.
+Ends with the two ratios that pairsift promises, and status 1 when one does not hold. `--small` measures little, and
+promises nothing.
 """
 
 from __future__ import annotations
@@ -50,8 +53,20 @@ LABELS = {
 }
 
 
+SMALL: dict[str, list[dict[str, Any]]] = {
+    "rows": [{"kind": kind, "rows": rows} for kind in ("memory", "store") for rows in (3000, 10_000)],
+    "features": [{"rows": 3000, "features": d} for d in (3, 10)],
+    "stored": [{"rows": 3000, "features": 100, "stored": k} for k in (3, 10)],
+    "budget": [{"rows": 3000, "budget": b} for b in (500, 1000)],
+    "noise": [{"rows": 3000, "noise": share} for share in (0.0, 0.2)],
+    "positive_rate": [{"rows": 3000, "positive_rate": rate} for rate in (0.5, 0.1)],
+}
+
+
 def sweeps(options: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
     """Return the points of each sweep."""
+    if options.small:
+        return SMALL
     most = {"memory": options.largest_memory, "store": options.largest}
     rows = [{"kind": kind, "rows": 10**k} for kind in most for k in range(4, 9) if 10**k <= most[kind]]
     return {
@@ -74,14 +89,20 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--folder", type=Path, help="where the temporary folder goes")
     parser.add_argument("-o", "--output", type=Path, help="JSON of what was measured")
-    parser.add_argument("--from", dest="source", type=Path, help="JSON of an earlier run: measure nothing")
+    parser.add_argument("--small", action="store_true", help="few and small points, to see that it works")
+    parser.add_argument(
+        "--from", dest="sources", type=Path, action="append", help="JSON of an earlier run: measure nothing"
+    )
     parser.add_argument("--picture", type=Path, help=".svg, .png or .pdf")
     parser.add_argument("--point", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.point:
         serve(json.loads(options.point))
         return 0
-    measured = json.loads(options.source.read_text()) if options.source else measure(options)
+    if options.sources:
+        measured = [point for source in options.sources for point in json.loads(source.read_text())]
+    else:
+        measured = measure(options)
     if options.output:
         options.output.write_text(json.dumps(measured, indent=1) + "\n")
     print(table(measured))
@@ -164,8 +185,8 @@ def serve(point: dict[str, Any]) -> None:
     }
     ActiveRankSVM(random_state=0, sampling=point["sampling"]).fit(*make_ranking(2000, 3, random_state=0))  # imports
     X_test, y_test = make_ranking(100_000, **given)  # the first rows of the same law: seen, but 8000 pairs hardly tell
-    if point["kind"] == "store":
-        path = Path(point["folder"]) / f"{point['rows']}.arrow"
+    path = Path(point["folder"]) / f"{point['rows']}.arrow" if point["kind"] == "store" else None
+    if path is not None:
         data: tuple[Any, ...] = (make_ranking(point["rows"], **given, path=path), None)
     else:
         data = make_ranking(point["rows"], **given)
@@ -179,8 +200,18 @@ def serve(point: dict[str, Any]) -> None:
             value = auc(y_test, model.decision_function(X_test))
             answer = {"memory": peak[0] - before, "auc": value, "rejected": int(getattr(model, "n_rejected_", 0))}
         else:
+            if path is not None:
+                read_through(path)
             answer = time_fit(model, data)
         print(json.dumps(answer), flush=True)
+
+
+def read_through(path: Path) -> None:
+    """Bring a file into the cache."""
+    piece = bytearray(2**20)
+    with open(path, "rb", buffering=0) as file:
+        while file.readinto(piece):
+            pass
 
 
 def time_fit(model: Any, data: tuple[Any, ...]) -> dict[str, float]:

@@ -41,6 +41,7 @@ BASE: dict[str, Any] = {
     "noise": 0.05,
     "positive_rate": 0.1,
 }
+TEST_GRAINS = 25  # of 4096 rows each
 HIDDEN_AUC = 0.9  # of the best scoring function before label noise
 NS_PER_ROW = 15.0
 RATIOS = (("memory", 10**5, 10**7, 1.3), ("store", 10**6, 10**8, 1.5))
@@ -185,7 +186,7 @@ def serve(point: dict[str, Any]) -> None:
         "random_state": 0,
     }
     ActiveRankSVM(random_state=0, sampling=point["sampling"]).fit(*make_ranking(2000, 3, random_state=0))  # imports
-    X_test, y_test = make_ranking(100_000, **given)  # the first rows of the same law: seen, but 8000 pairs hardly tell
+    X_test, y_test = rows_after(point["rows"], given)
     path = Path(point["folder"]) / f"{point['rows']}.arrow" if point["kind"] == "store" else None
     if path is not None:
         data: tuple[Any, ...] = (make_ranking(point["rows"], **given, path=path), None)
@@ -206,6 +207,21 @@ def serve(point: dict[str, Any]) -> None:
                 read_through(path)
             answer = time_fit(model, data)
         print(json.dumps(answer), flush=True)
+
+
+def rows_after(n_rows: int, given: dict[str, Any]) -> tuple[Any, Any]:
+    """Return rows of the law of `make_ranking` that come after the first n_rows: the fit has not seen them."""
+    from pairsift.data.generate import GRAIN, RankingLaw, seed_from
+
+    options = {key: value for key, value in given.items() if key != "random_state"}
+    first = -(-n_rows // GRAIN)
+    law = RankingLaw(n_rows=(first + TEST_GRAINS) * GRAIN, seed=seed_from(given["random_state"]), **options)
+    rows, positive = law.between(first, first + TEST_GRAINS)
+    if options["density"] is None:
+        return rows.values, positive
+    from scipy import sparse
+
+    return sparse.csr_array((rows.values, rows.columns, rows.starts), shape=(rows.n_rows, rows.n_features)), positive
 
 
 def read_through(path: Path) -> None:
@@ -278,27 +294,30 @@ def draw(measured: list[dict[str, Any]], path: Path) -> None:
     from pairsift.report.plots import label_axes, line_style, picture
 
     names = [name for name in LABELS if any(one["sweep"] == name for one in measured)]
+    samplings = list(dict.fromkeys(one["sampling"] for one in measured))
     columns = min(3, len(names))
     with picture(path, panels=len(names), columns=columns) as panels:
         for axes, name in zip(panels, names, strict=True):
-            lines = dict.fromkeys((o["sampling"], o["kind"]) for o in measured if o["sweep"] == name)
-            for number, (sampling, kind) in enumerate(lines):
+            for sampling, kind in dict.fromkeys((o["sampling"], o["kind"]) for o in measured if o["sweep"] == name):
                 ours = [o for o in measured if (o["sweep"], o["sampling"], o["kind"]) == (name, sampling, kind)]
                 x = [one[name] for one in ours]
-                style = line_style(number, marks=True)
-                text = f"{sampling}, {kind}" if name == "rows" else sampling
-                axes.plot(x, [min(one["cpu"]) for one in ours], **style, label=f"{text}: CPU s")
-                axes.plot(
-                    x,
-                    [max(one["memory"], 1e5) / 1e9 for one in ours],
-                    **{**style, "markerfacecolor": "white"},
-                    label=f"{text}: memory, GB",
-                )
+                # A colour a sampling, a mark a kind of data; filled for time, hollow for memory.
+                style = {
+                    **line_style(samplings.index(sampling)),
+                    "marker": "o" if kind == "memory" else "s",
+                    "linestyle": "-" if kind == "memory" else "--",
+                }
+                where = "rows in memory" if kind == "memory" else "row store"
+                axes.plot(x, [min(one["cpu"]) for one in ours], **style, label=f"{sampling}, {where}: s")
+                gigabytes = [max(one["memory"], 1e5) / 1e9 for one in ours]
+                axes.plot(x, gigabytes, **{**style, "markerfacecolor": "white"}, label=f"{sampling}, {where}: GB")
             axes.set_yscale("log")
             if name != "noise":
                 axes.set_xscale("log")
-            label_axes(axes, LABELS[name], "CPU seconds; gigabytes")
-            axes.legend(fontsize=8)
+            label_axes(axes, LABELS[name], "fit: CPU seconds; gigabytes")
+            if name == names[0]:  # the marks are the same in all panels
+                axes.set_ylim(top=100 * axes.get_ylim()[1])
+                axes.legend(fontsize=8, ncols=2)
 
 
 if __name__ == "__main__":

@@ -158,12 +158,13 @@ def run_bench(plan: Plan, progress: Progress = lambda line: None) -> dict[str, A
     }
 
 
-def with_tuned(names: Sequence[str]) -> list[str]:
-    """Return methods, each followed by itself with C tuned, where its C may be."""
+def with_tuned(names: Sequence[str], *, trees: bool = True) -> list[str]:
+    """Return methods, each followed by itself with C tuned, where its C may be; trees by their number, if at all."""
     found = []
     for name in names:
         method = find_method(name)
-        found += [name, f"{name}:C={TUNED}"] if method.scales and "C" not in method.options else [name]
+        tunable = method.scales and "C" not in method.options and (trees or method.linear)
+        found += [name, f"{name}:C={TUNED}"] if tunable else [name]
     return found
 
 

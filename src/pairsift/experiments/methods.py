@@ -129,7 +129,7 @@ class Method:
     @property
     def is_anytime(self) -> bool:
         """Whether there is a model after every round."""
-        return self.make is _active
+        return self.make in (_active, _block)
 
     def tune(self, X: Any, y: FloatArray, setting: Setting, patience: float = PATIENCE) -> Tuned:
         """Choose the factor of C on a validation part of the training rows."""
@@ -192,6 +192,12 @@ def _active(X: Any, y: FloatArray, setting: Setting, options: Mapping[str, Any])
         "batch_size": setting.batch_size,
         "random_state": setting.seed,
     }
+    return EstimatorRun(estimators.ActiveRankSVM(**{**given, **options}), X, y)
+
+
+def _block(X: Any, y: FloatArray, setting: Setting, options: Mapping[str, Any]) -> Run:
+    """Rows instead of pairs; loss, gamma and C are chosen in the fit, whatever the paper's strength is."""
+    given = {"sampling": "block", "C": "auto", "random_state": setting.seed}
     return EstimatorRun(estimators.ActiveRankSVM(**{**given, **options}), X, y)
 
 
@@ -269,6 +275,7 @@ _LIST = [
         origin="pairsift",
         options={"loss": "squared_hinge"},
     ),
+    Method("block", None, _block, origin="pairsift", seeded=True, scales=()),
     Method("liblinear-wsvm", "WSVM", _liblinear, origin="peer", needs=("liblinear", "liblinear-official")),
     Method("logistic-regression", None, _sklearn("LogisticRegression"), origin="peer", options=_BALANCED),
     Method("linear-svc", None, _sklearn("LinearSVC"), origin="peer", options=_BALANCED),

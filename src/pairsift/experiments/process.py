@@ -61,7 +61,7 @@ class CellProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            start_new_session=True,  # so that it is ended together with the program that it may have started
+            process_group=0,  # so that it is ended together with the program that it may have started
             env={**os.environ, **dict.fromkeys(_THREAD_VARIABLES, threads), "TMPDIR": folder},
         )
         self._say(json.dumps(task))

@@ -34,7 +34,8 @@ def test_the_small_version_measures_and_draws(tmp_path):
         assert min(one["cpu"]) > 0
         assert one["memory"] >= 0
         assert 0.75 < one["auc"] < 0.95
-    assert done.stdout.count("| soft-correct |") == len(measured)
+    assert done.stdout.startswith("| rows N | soft-correct, rows in memory | soft-correct, row store |\n")
+    assert done.stdout.count(" MB") == len(measured)
     assert 1000 < picture.stat().st_size < 300_000
     assert sorted(path.name for path in tmp_path.iterdir()) == ["scaling.json", "scaling.svg"]
 

@@ -45,6 +45,7 @@ TEST_GRAINS = 25  # of 4096 rows each
 HIDDEN_AUC = 0.9  # of the best scoring function before label noise
 NS_PER_ROW = 15.0
 RATIOS = (("memory", 10**5, 10**7, 1.3), ("store", 10**6, 10**8, 1.5))
+WHERE = {"memory": "rows in memory", "store": "row store"}
 LABELS = {
     "rows": "rows N",
     "features": "columns d (dense, 10^5 rows)",
@@ -107,9 +108,8 @@ def main() -> int:
         measured = measure(options)
     if options.output:
         options.output.write_text(json.dumps(measured, indent=1) + "\n")
-    print(table(measured))
     lines, good = promises(measured)
-    print("\n".join(lines))
+    print("\n".join([table(measured), "", *lines]))
     if options.picture:
         draw(measured, options.picture)
     return 0 if good else 1
@@ -250,21 +250,29 @@ def time_fit(model: Any, data: tuple[Any, ...]) -> dict[str, float]:
 
 
 def table(measured: list[dict[str, Any]]) -> str:
-    """Return a Markdown table, a line a point."""
-    lines = [
-        "| sweep | rows | columns | values a row | B | noise | positives | in | sampling | fit, CPU s "
-        "| before: ns a row | memory MB | AUC |",
-        "|---|" + "---:|" * 6 + "---|---|" + "---:|" * 4,
-    ]
-    for one in measured:
-        y = f"{1e9 * min(one['y_cpu']) / one['rows']:.1f}" if one["kind"] == "memory" else "none"
-        stored = one["stored"] or one["features"]
-        lines.append(
-            f"| {one['sweep']} | {one['rows']:,} | {one['features']:,} | {stored} | {one['budget']:,} "
-            f"| {one['noise']:g} | {one['positive_rate']:g} | {one['kind']} | {one['sampling']} "
-            f"| {min(one['cpu']):.3f} | {y} | {one['memory'] / 1e6:.0f} | {one['auc']:.4f} |"
-        )
+    """Return a Markdown table a sweep, a line a point; what was the same is in the heading of `LABELS`."""
+    return "\n\n".join(sweep_table(name, measured) for name in LABELS if any(o["sweep"] == name for o in measured))
+
+
+def sweep_table(name: str, measured: list[dict[str, Any]]) -> str:
+    """Return the table of one sweep: time and memory of a fit, and before that the pass over y, a row."""
+    here = [one for one in measured if one["sweep"] == name]
+    columns = list(dict.fromkeys((one["sampling"], one["kind"]) for one in here))
+    found = {(one[name], one["sampling"], one["kind"]): one for one in here}
+    heads = [LABELS[name], *(f"{sampling}, {WHERE[kind]}" for sampling, kind in columns)]
+    lines = ["| " + " | ".join(heads) + " |", "|---:|" + "---:|" * len(columns)]
+    for value in sorted(dict.fromkeys(one[name] for one in here)):
+        cells = [cell(found.get((value, *column))) for column in columns]
+        lines.append("| " + " | ".join([f"{value:,}", *cells]) + " |")
     return "\n".join(lines)
+
+
+def cell(one: dict[str, Any] | None) -> str:
+    """Return what one point gave."""
+    if one is None:
+        return ""
+    y = "" if one["kind"] == "store" else f" (y: {1e9 * min(one['y_cpu']) / one['rows']:.1f} ns a row)"
+    return f"{min(one['cpu']):.3f} s, {one['memory'] / 1e6:.0f} MB{y}"
 
 
 def promises(measured: list[dict[str, Any]]) -> tuple[list[str], bool]:
@@ -307,10 +315,9 @@ def draw(measured: list[dict[str, Any]], path: Path) -> None:
                     "marker": "o" if kind == "memory" else "s",
                     "linestyle": "-" if kind == "memory" else "--",
                 }
-                where = "rows in memory" if kind == "memory" else "row store"
-                axes.plot(x, [min(one["cpu"]) for one in ours], **style, label=f"{sampling}, {where}: s")
+                axes.plot(x, [min(one["cpu"]) for one in ours], **style, label=f"{sampling}, {WHERE[kind]}: s")
                 gigabytes = [max(one["memory"], 1e5) / 1e9 for one in ours]
-                axes.plot(x, gigabytes, **{**style, "markerfacecolor": "white"}, label=f"{sampling}, {where}: GB")
+                axes.plot(x, gigabytes, **{**style, "markerfacecolor": "white"}, label=f"{sampling}, {WHERE[kind]}: GB")
             axes.set_yscale("log")
             if name != "noise":
                 axes.set_xscale("log")

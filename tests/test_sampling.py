@@ -18,26 +18,34 @@ from pairsift.sampling import (
     SoftClose,
     SoftCorrect,
     SoftSampler,
+    SoftTolerant,
     Unchosen,
     make_sampler,
     propose,
     soft,
+    tolerant,
 )
-from pairsift.sampling.envelopes import CloseEnvelope, CorrectEnvelope
+from pairsift.sampling.envelopes import CloseEnvelope, CorrectEnvelope, LossEnvelope
 
-SAMPLERS = {"random": RandomSampler, "soft-close": SoftClose, "soft-correct": SoftCorrect}
+SAMPLERS = {
+    "random": RandomSampler,
+    "soft-close": SoftClose,
+    "soft-correct": SoftCorrect,
+    "soft-tolerant": SoftTolerant,
+}
 GAMMAS = [0.0, 0.3, "uniform", 1.0]
 SEEDS = pytest.mark.parametrize("n_seeds", [2000, pytest.param(50_000, marks=pytest.mark.slow)])
 FEWER_SEEDS = pytest.mark.parametrize("n_seeds", [2000, pytest.param(20_000, marks=pytest.mark.slow)])
 
 
 def paper_probability(name, m):
-    """The three probabilities as the issue writes them."""
+    """The probabilities of the paper as the issue writes them, and that of soft-tolerant."""
     if name == "random":
         return np.ones_like(m)
     if name == "soft-close":
         return 2 / (1 + np.exp(np.abs(m)))
-    return 1 - 2 / (1 + np.exp(np.maximum(1 - m, 0)))
+    p = 1 - 2 / (1 + np.exp(np.maximum(1 - m, 0)))
+    return np.where(m < 1, 1.0, 0.0) if name == "soft-tolerant" else p
 
 
 class Case:
@@ -85,6 +93,7 @@ class Case:
 
 def on_path(monkeypatch, case, path):
     """Return U* such that the sampler takes this path; only when to take it is changed, never what it does."""
+    monkeypatch.setattr(tolerant, "is_noisy", lambda *_: False)
     monkeypatch.setattr(soft, "_scoring_all_is_cheaper", lambda *_: path == "switching")
     monkeypatch.setattr(soft, "_sorting_is_cheaper", lambda _, __, acceptance: acceptance < soft._SORT_BELOW)
     if path == "lazy":
@@ -150,12 +159,48 @@ def test_first_draw_of_a_round(monkeypatch, name, path, gamma, n_seeds):
     assert len(case.pool) == 8  # drawing does not change the pool
 
 
+@SEEDS
+@pytest.mark.parametrize("gamma", [0.3, 1.0])
+@pytest.mark.parametrize("path", ["lazy", "scored"])
+def test_soft_tolerant_draws_beyond_the_margin_when_labels_are_noisy(monkeypatch, path, gamma, n_seeds):
+    case = Case("soft-tolerant", gamma)
+    unchosen = on_path(monkeypatch, case, path)
+    monkeypatch.setattr(tolerant, "is_noisy", lambda *_: True)
+    case.p = np.where(case.margin < 1, 1, np.exp((1 - case.margin) / 2))
+    assert np.any(case.margin > 1)
+    places, rejected, p = draws(case, unchosen, 1, n_seeds)
+    accepted = case.accepted()
+    assert_law(places[:, 0], accepted / accepted.sum())
+    assert_mean(rejected, 1 / accepted.sum() - 1)
+    np.testing.assert_allclose(p[:, 0], case.p[places[:, 0]], rtol=1e-12)
+    loss, v = np.maximum(0, 1 - case.margin)[places[:, 0]], 1 / p[:, 0]
+    for kind in (case.is_pair, ~case.is_pair):  # 1 / p undoes the sampling: the mean loss over all terms of a kind
+        mine = kind[places[:, 0]]
+        if np.any(kind):
+            ratio = np.sum(v[mine] * loss[mine]) / np.sum(v[mine])
+            error = np.sqrt(np.sum((v[mine] * (loss[mine] - ratio)) ** 2)) / np.sum(v[mine])
+            assert abs(ratio - np.mean(np.maximum(0, 1 - case.margin)[kind])) < 4.5 * error
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.3])
+def test_soft_tolerant_sees_flipped_labels(chance):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 3))
+    y = (X[:, 0] > 1) ^ (rng.random(4000) < chance)
+    unchosen = Unchosen(Pool(make_problem(as_rows(X), y)), np.array([1.0, 0, 0]), 0.0, 1.0)
+    assert tolerant.is_noisy(unchosen, rng) == (chance > 0)
+    sampler = SoftTolerant()
+    drawn = sampler.draw(unchosen, 200, rng)
+    assert sampler.noisy == (chance > 0)
+    assert np.any(unchosen.margins(drawn.i, drawn.j) >= 1) == (chance > 0)
+
+
 @FEWER_SEEDS
 @pytest.mark.parametrize(("name", "path"), PATHS)
 @pytest.mark.parametrize("gamma", [0.4, 1.0])
 def test_two_draws_of_a_round_are_without_replacement(monkeypatch, name, path, gamma, n_seeds):
     # easy to rank, so that little is accepted and "switching" switches between the two
-    shift, scale = (0.3, 0.3) if name == "soft-correct" else (1.2, 0.8)
+    shift, scale = (0.3, 0.3) if name in ("soft-correct", "soft-tolerant") else (1.2, 0.8)
     case = Case(name, gamma, shape=(3, 3), shift=shift, scale=scale, seed=3)
     unchosen = on_path(monkeypatch, case, path)
     places, rejected, _ = draws(case, unchosen, 2, n_seeds)
@@ -186,7 +231,7 @@ def test_a_round_never_repeats_a_term_and_can_take_all(monkeypatch, name, path, 
 
 
 @FEWER_SEEDS
-@pytest.mark.parametrize("name", ["soft-close", "soft-correct"])
+@pytest.mark.parametrize("name", ["soft-close", "soft-correct", "soft-tolerant"])
 @pytest.mark.parametrize("path", ["lazy", "envelope", "listed"])
 @pytest.mark.parametrize("gamma", [0.3, 1.0])
 def test_inverse_probabilities_undo_the_sampling(monkeypatch, name, path, gamma, n_seeds):
@@ -229,14 +274,17 @@ def test_which_path_is_taken(monkeypatch):
 
 
 @pytest.mark.parametrize("scale", [1e-3, 0.3, 3.0, 30.0])
-@pytest.mark.parametrize("kind", [CorrectEnvelope, CloseEnvelope])
+@pytest.mark.parametrize("kind", [CorrectEnvelope, CloseEnvelope, LossEnvelope])
 def test_envelopes_bound_p_and_know_their_sum(kind, scale):
     rng = np.random.default_rng(1)
     positive, negative = scale * np.round(rng.normal(size=30), 2) + 1, scale * np.round(rng.normal(size=50), 2)
+    if kind is LossEnvelope:
+        positive += 1e-3 * scale  # no margin of exactly 1, where the bound is 0 and a proposal may come by rounding
     margins = positive[:, np.newaxis] - negative
     envelope = kind(positive, negative)
     bound = envelope.bound(margins.ravel()).reshape(margins.shape)
-    p = (SoftCorrect() if kind is CorrectEnvelope else SoftClose()).probability(margins)
+    of = {CorrectEnvelope: SoftCorrect, CloseEnvelope: SoftClose, LossEnvelope: SoftTolerant}
+    p = of[kind]().probability(margins)
     assert np.all(p <= bound * (1 + 1e-12))
     assert np.all(bound <= 2 * p * (1 + 1e-12))
     assert envelope.mass == pytest.approx(np.sum(bound), rel=1e-9)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pairsift.probabilities import Method
 
 CALIBRATION_SHARE = 0.1
-SAMPLINGS = ["block", "random", "soft-close", "soft-correct", "hard-close", "hard-correct"]
+SAMPLINGS = ["block", "random", "soft-close", "soft-correct", "soft-tolerant", "hard-close", "hard-correct"]
 
 
 def _number_or_word(context: click.Context, parameter: click.Parameter, text: str | None) -> float | str | None:

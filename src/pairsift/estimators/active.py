@@ -55,8 +55,9 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
         1, and 1 where there are no more than 8000 pairs.
     sampling : str or Sampler, default="soft-correct"
         "random", "soft-close", "soft-correct", "hard-close", "hard-correct" draw pairs as the paper does; so does an
-        object with a method ``draw`` (see `pairsift.sampling`). "block" draws rows and uses all their pairs, or the
-        rows themselves as points with a threshold of their own: docs/method.md.
+        object with a method ``draw`` (see `pairsift.sampling`). "soft-tolerant" is ours, for labels of which some are
+        wrong. "block" draws rows and uses all their pairs, or the rows themselves as points with a threshold of their
+        own: docs/method.md.
     bias_correction : bool, default=True
         Weight each term by the inverse of its probability of being drawn.
     threshold : bool, default=False

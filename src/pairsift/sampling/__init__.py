@@ -4,6 +4,7 @@ from pairsift.sampling.hard import HardSampler
 from pairsift.sampling.protocol import Draw, Sampler
 from pairsift.sampling.registry import SAMPLERS, make_sampler
 from pairsift.sampling.soft import RandomSampler, SoftClose, SoftCorrect, SoftSampler
+from pairsift.sampling.tolerant import SoftTolerant
 from pairsift.sampling.unchosen import Unchosen
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "SoftClose",
     "SoftCorrect",
     "SoftSampler",
+    "SoftTolerant",
     "Unchosen",
     "make_sampler",
 ]

@@ -14,6 +14,8 @@ import numpy as np
 from pairsift._typing import FloatArray, IntArray
 from pairsift.all_pairs import argsort
 
+_ROUNDING = 1e-12
+
 
 class Envelope(Protocol):
     """A bound on p over all pairs, chosen ones included."""
@@ -95,6 +97,37 @@ class CorrectEnvelope:
             high = np.where(beyond, middle, high)
             low = np.where(beyond, low, np.minimum(middle + 1, high))
         return np.minimum(low, len(self._j) - 1)
+
+
+class LossEnvelope:
+    """e = 1 where the hinge [1 - m]_+ is above zero, and 0 elsewhere.
+
+    For each positive those are the first negatives in descending order. A pair within rounding of m = 1 may be
+    proposed on either side of it; its p decides.
+    """
+
+    def __init__(self, positive_scores: FloatArray, negative_scores: FloatArray) -> None:
+        self._j = argsort(-negative_scores)
+        # A bit beyond the margin, so that no pair short of it is missed by rounding.
+        reach = _ROUNDING * (1 + np.abs(positive_scores))
+        self._k = np.searchsorted(-negative_scores[self._j], 1 - positive_scores + reach, side="left")
+        self._cumulative = np.cumsum(self._k.astype(np.float64))
+        self.n_pairs = int(np.sum(self._k))
+        self.mass = float(self.n_pairs)
+
+    def bound(self, margins: FloatArray) -> FloatArray:
+        """Return 1 where m < 1, else 0."""
+        return (margins < 1).astype(np.float64)
+
+    def draw(self, count: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        """Draw pairs in proportion to e, with repetition."""
+        i = _draw_rows(self._cumulative, count, rng)
+        return i, self._j[rng.integers(self._k[i])]
+
+    def pairs(self) -> tuple[IntArray, IntArray]:
+        """Return all pairs with e > 0."""
+        i = np.repeat(np.arange(len(self._k)), self._k)
+        return i, self._j[np.arange(len(i)) - np.repeat(np.cumsum(self._k) - self._k, self._k)]
 
 
 class CloseEnvelope:

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from pairsift.sampling.hard import HardSampler
 from pairsift.sampling.protocol import Sampler
 from pairsift.sampling.soft import RandomSampler, SoftClose, SoftCorrect
+from pairsift.sampling.tolerant import SoftTolerant
 
 SAMPLERS: dict[str, Callable[[], Sampler]] = {
     "random": RandomSampler,
     "soft-close": SoftClose,
     "soft-correct": SoftCorrect,
+    "soft-tolerant": SoftTolerant,
     "hard-close": lambda: HardSampler("closeness"),
     "hard-correct": lambda: HardSampler("correctness"),
 }

@@ -267,7 +267,8 @@ _LIST = [
     Method("wsvm", "WSVM", _with_total_C(estimators.WeightedSVM)),
     Method("eranksvm", "ERankSVM", _with_total_C(estimators.RankSVM), options={"loss": "hinge"}),
     Method("crr", "CRR", _with_total_C(estimators.CombinedRankingRegression), seeded=True),
-    *map(_sampler, ("random", "soft-close", "soft-correct", "soft-tolerant", "hard-close", "hard-correct")),
+    *map(_sampler, ("random", "soft-close", "soft-correct", "hard-close", "hard-correct")),
+    replace(_sampler("soft-tolerant"), paper_name=None, origin="pairsift"),
     Method(
         "ranksvm-squared",
         None,

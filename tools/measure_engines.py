@@ -2,6 +2,7 @@
 
     python tools/measure_engines.py generated --rows 20000000     # rows in Parquet, made and removed again
     python tools/measure_engines.py covtype                       # the paper's set, from PAIRSIFT_DATA
+    python tools/measure_engines.py covtype --sampling soft-correct --seeds 40 --rows-per-term 2    # than by default 6
     python tools/measure_engines.py spark --rows 20000000         # one seed on a Spark cluster of two workers
 
 The first two run the local engine, whose coefficients are those of Spark and Dask bit for bit (tests/engines); the last
@@ -18,6 +19,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +30,14 @@ from pyarrow import parquet
 from pairsift import ActiveRankSVM, auc, load_dataset
 from pairsift.data.generate import GRAIN, RankingLaw
 from pairsift.data.rows import DenseRows
+from pairsift.engines import algorithm
 from pairsift.engines.algorithm import Columns, fit_on_engine
 from pairsift.engines.local import LocalEngine, TablePartition
 from pairsift.engines.parts import FILE, FILE_ROW, parquet_partitions
 
 SAMPLINGS = ("soft-correct", "block")
 N_FEATURES = 10
+PAPER_ROWS = 10**10
 NAMES = tuple(f"f{k}" for k in range(N_FEATURES))
 TEST_GRAINS = FILE_GRAINS = 244  # a million rows
 
@@ -111,9 +115,11 @@ def compare(sampling: str, seeds: int, engine: Any, columns: Columns, X: Any, y:
         "sampling": sampling,
         "auc_engine": [round(area, 5) for area in areas],
         "mean_engine": float(np.mean(areas)),
+        "deviation_engine": float(np.std(areas, ddof=1)) if seeds > 1 else None,
         "rows": n_rows,
         **{name: last[name] for name in last if name != "w"},
         "share_moved": max(one["rows_moved"] for one in fits) / n_rows,
+        "on_paper": on_paper(last, n_rows),
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 
@@ -125,7 +131,7 @@ def in_memory(sampling: str, seeds: int, train: tuple[Any, Any], test: tuple[Any
     return [auc(test[1], test[0] @ model.coef_[0]) for model in models]
 
 
-def measure_generated(n_grains: int, seeds: int, folder: Path) -> list[dict[str, Any]]:
+def measure_generated(n_grains: int, seeds: int, folder: Path, samplings: Sequence[str]) -> list[dict[str, Any]]:
     """The engine first, while nothing else is in memory; then the same rows in memory."""
     law, n_rows = law_of(n_grains), n_grains * GRAIN
     write_parquet(law, n_grains, folder)
@@ -133,14 +139,14 @@ def measure_generated(n_grains: int, seeds: int, folder: Path) -> list[dict[str,
     engine = LocalEngine(partitions, [*schema.names, FILE, FILE_ROW])
     columns = Columns(NAMES, "y", None, (FILE, FILE_ROW))
     test = rows_between(law, n_grains, n_grains + TEST_GRAINS)
-    lines = [compare(sampling, seeds, engine, columns, *test, n_rows) for sampling in SAMPLINGS]
+    lines = [compare(sampling, seeds, engine, columns, *test, n_rows) for sampling in samplings]
     train = rows_between(law, 0, n_grains)
     for line in lines:
         _add_memory(line, in_memory(line["sampling"], seeds, train, test))
     return lines
 
 
-def measure_covtype(seeds: int) -> list[dict[str, Any]]:
+def measure_covtype(seeds: int, samplings: Sequence[str]) -> list[dict[str, Any]]:
     """One split of covtype, a fifth for the test, drawn with seed 0."""
     X, y = load_dataset("covtype")[:2]
     X = np.ascontiguousarray(X.toarray())
@@ -150,13 +156,13 @@ def measure_covtype(seeds: int) -> list[dict[str, Any]]:
     table = pa.table({"x": values, "y": y[train], "id": train})
     parts = [TablePartition(table.slice(start, 60_000)) for start in range(0, len(train), 60_000)]
     engine, columns = LocalEngine(parts, table.schema.names), Columns(("x",), "y", None, ("id",))
-    lines = [compare(sampling, seeds, engine, columns, X[test], y[test], len(train)) for sampling in SAMPLINGS]
+    lines = [compare(sampling, seeds, engine, columns, X[test], y[test], len(train)) for sampling in samplings]
     for line in lines:
         _add_memory(line, in_memory(line["sampling"], seeds, (X[train], y[train]), (X[test], y[test])))
     return lines
 
 
-def measure_spark(n_grains: int, folder: Path) -> list[dict[str, Any]]:
+def measure_spark(n_grains: int, folder: Path, samplings: Sequence[str]) -> list[dict[str, Any]]:
     """One seed on a standalone cluster of two workers, beside the local engine."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "engines"))
     from spark_cluster import session, standalone
@@ -173,7 +179,7 @@ def measure_spark(n_grains: int, folder: Path) -> list[dict[str, Any]]:
     with standalone(folder) as address:
         spark = session(address, **{"spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS)})
         frame = spark.read.parquet(str(table))
-        for sampling in SAMPLINGS:
+        for sampling in samplings:
             here, there = (engine_fit(e, columns, sampling, 0) for e in (local, SparkEngine(frame)))
             same = bool(np.array_equal(here.pop("w"), there.pop("w")))
             lines.append(
@@ -181,6 +187,20 @@ def measure_spark(n_grains: int, folder: Path) -> list[dict[str, Any]]:
             )
         spark.stop()
     return lines
+
+
+def on_paper(fit: dict[str, Any], n_rows: int) -> dict[str, Any]:
+    """Return what the fit would take on ten thousand million rows: cost grows with the rows, what travels does not."""
+    factor = PAPER_ROWS / n_rows
+    row_bytes = 8 * (N_FEATURES + 1)
+    return {
+        "rows": PAPER_ROWS,
+        "passes": fit["passes"],
+        "core_hours": round(factor * sum(fit["pass_seconds"]) / 3600, 2),
+        "terabytes_read": round(PAPER_ROWS * (8 + (fit["passes"] - 1) * row_bytes) / 1e12, 2),
+        "megabytes_to_driver": round(fit["moved_bytes"] / 1e6, 1),
+        "driver_seconds": round(fit["driver_seconds"], 2),
+    }
 
 
 def _add_memory(line: dict[str, Any], areas: list[float]) -> None:
@@ -195,16 +215,20 @@ def main() -> None:
     parser.add_argument("what", choices=["generated", "covtype", "spark"])
     parser.add_argument("--rows", type=int, default=20_000_000)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--sampling", choices=SAMPLINGS, action="append")
+    parser.add_argument("--rows-per-term", type=int, default=algorithm.ROWS_PER_TERM)
     given = parser.parse_args()
+    algorithm.ROWS_PER_TERM = given.rows_per_term
+    samplings = given.sampling or SAMPLINGS
     n_grains = -(-given.rows // GRAIN)
     folder = Path(tempfile.mkdtemp(prefix="pairsift-engines-"))
     try:
         if given.what == "covtype":
-            lines = measure_covtype(given.seeds)
+            lines = measure_covtype(given.seeds, samplings)
         elif given.what == "generated":
-            lines = measure_generated(n_grains, given.seeds, folder)
+            lines = measure_generated(n_grains, given.seeds, folder, samplings)
         else:
-            lines = measure_spark(n_grains, folder)
+            lines = measure_spark(n_grains, folder, samplings)
     finally:
         shutil.rmtree(folder)
     for line in lines:

@@ -1,9 +1,11 @@
 """DaskRanker on a real cluster of worker processes."""
 
 import os
+import re
 import signal
 import threading
 import time
+from pathlib import Path
 
 import dask.array as da
 import dask.dataframe as dd
@@ -134,3 +136,10 @@ def test_the_command_on_a_cluster(rows, client, tmp_path):
     X, y = arrays(rows, 3)
     expected = DaskRanker(**OPTIONS).fit(X, y, ids=ids_of(rows, X))
     assert np.array_equal(load_model(tmp_path / "model.safetensors").coef_, expected.coef_)
+
+
+def test_the_example_of_the_page_runs(client, capsys):
+    page = (Path(__file__).parents[2] / "docs" / "clusters.md").read_text()
+    (example,) = [block for block in re.findall(r"^```py\n(.*?)^```", page, re.M | re.S) if "DaskRanker" in block]
+    exec(example, {})
+    assert "AucInterval(auc=0.8" in capsys.readouterr().out

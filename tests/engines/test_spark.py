@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import signal
 import threading
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet
@@ -160,6 +162,13 @@ def test_transform_and_the_exact_auc(rows, frame, spark, tmp_path):
     loaded = SparkRankerModel.load(str(tmp_path / "model"))
     assert np.array_equal(loaded.coefficients, model.coefficients)
     assert loaded.uid == model.uid
+
+
+def test_the_example_of_the_page_runs(spark, parquet, capsys):
+    page = (Path(__file__).parents[2] / "docs" / "clusters.md").read_text()
+    (example,) = [block for block in re.findall(r"^```py\n(.*?)^```", page, re.M | re.S) if "SparkRanker" in block]
+    exec(example, {"spark": spark, "path": str(parquet)})
+    assert "AucInterval(auc=0." in capsys.readouterr().out
 
 
 def test_sparse_vectors_and_text_labels(spark):

@@ -3,7 +3,7 @@
     python tools/measure_engines.py generated --rows 20000000     # rows in Parquet, made and removed again
     python tools/measure_engines.py covtype                       # the paper's set, from PAIRSIFT_DATA
     python tools/measure_engines.py covtype --sampling soft-correct --seeds 40 --rows-per-term 2    # than by default 6
-    python tools/measure_engines.py spark --rows 20000000         # one seed on a Spark cluster of two workers
+    python tools/measure_engines.py spark --rows 4000000          # one seed on a Spark cluster of two workers
 
 The first two run the local engine, whose coefficients are those of Spark and Dask bit for bit (tests/engines); the last
 one says so again for its seed, and what a pass costs there. Everything runs on this machine; nothing is written to the
@@ -177,7 +177,11 @@ def measure_spark(n_grains: int, folder: Path, samplings: Sequence[str]) -> list
     local = LocalEngine(partitions, [*schema.names, FILE, FILE_ROW])
     lines = []
     with standalone(folder) as address:
-        spark = session(address, **{"spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS)})
+        config = {
+            "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
+            "spark.executor.extraJavaOptions": "",
+        }
+        spark = session(address, **config)
         frame = spark.read.parquet(str(table))
         for sampling in samplings:
             here, there = (engine_fit(e, columns, sampling, 0) for e in (local, SparkEngine(frame)))

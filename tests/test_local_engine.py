@@ -317,6 +317,8 @@ def test_bad_columns_and_budgets_are_refused(data):
         fit_on_engine(engine, Columns(("w",), "y", None, ("id",)), OPTIONS, 0)
     with pytest.raises(ValueError, match="number of pairs or rows; got '30s'"):
         fit_on_engine(engine, COLUMNS, {**OPTIONS, "budget": "30s"}, 0)
+    with pytest.raises(ValueError, match="random_state must be a whole number"):
+        fit_on_engine(engine, COLUMNS, OPTIONS, "seed")
     text = pa.table({"a": ["u", "v"], "b": [1.0, 2.0], "y": [0, 1], "id": [0, 1]})
     with pytest.raises(ValueError, match="'a' is of type string; on an engine features are numbers"):
         fit_on_engine(engine_of(text, 1), Columns(("a", "b"), "y", None, ("id",)), OPTIONS, 0)

@@ -119,7 +119,6 @@ def compare(sampling: str, seeds: int, engine: Any, columns: Columns, X: Any, y:
         "rows": n_rows,
         **{name: last[name] for name in last if name != "w"},
         "share_moved": max(one["rows_moved"] for one in fits) / n_rows,
-        "on_paper": on_paper(last, n_rows),
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 
@@ -142,6 +141,7 @@ def measure_generated(n_grains: int, seeds: int, folder: Path, samplings: Sequen
     lines = [compare(sampling, seeds, engine, columns, *test, n_rows) for sampling in samplings]
     train = rows_between(law, 0, n_grains)
     for line in lines:
+        line["on_paper"] = on_paper(line, n_rows)
         _add_memory(line, in_memory(line["sampling"], seeds, train, test))
     return lines
 

@@ -57,7 +57,7 @@ from pairsift.engines.keys import order_limit, seed_words
 from pairsift.engines.passes import CountRows, DrawRows, Reach, Seen, checked
 from pairsift.engines.protocol import Engine
 from pairsift.pairs import COLUMNS, Pool, term_weights
-from pairsift.parameters import AUTO
+from pairsift.parameters import AUTO, check_count
 from pairsift.strength import Strength, choose_active
 from pairsift.threshold import model_threshold
 
@@ -184,6 +184,8 @@ def fit_on_engine(
         Whether labels other than 0/1, -1/+1 and false/true need `positive`.
     """
     check_engine_options(options)
+    if random_state is not None:
+        check_count("random_state", random_state, least=0)
     counts = count_classes(engine, columns, positive, strict=strict)
     return _Training(engine, columns, counts, options, random_state).run()
 

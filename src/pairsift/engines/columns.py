@@ -82,7 +82,9 @@ def count_stored(batch: Any, columns: Columns) -> Stored:
     if is_vector(kind):
         vectors = _Vectors(batch.column(first), first)
         return Stored(vectors.n_features, int(np.count_nonzero(vectors.values)))
-    return Stored(_lists(batch.column(first), first).shape[1] if is_list(kind) else 1, -1)
+    if is_list(kind):
+        return Stored(kind.list_size if hasattr(kind, "list_size") else _lists(batch.column(first), first).shape[1], -1)
+    return Stored(1, -1)
 
 
 def rows_of(batch: Any, columns: Columns, *, sparse: bool) -> MemoryRows:

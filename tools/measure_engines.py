@@ -186,9 +186,8 @@ def measure_spark(n_grains: int, folder: Path, samplings: Sequence[str]) -> list
         for sampling in samplings:
             here, there = (engine_fit(e, columns, sampling, 0) for e in (local, SparkEngine(frame)))
             same = bool(np.array_equal(here.pop("w"), there.pop("w")))
-            lines.append(
-                {"sampling": sampling, "rows": n_grains * GRAIN, "same_bits": same, "local": here, "spark": there}
-            )
+            facts = {"sampling": sampling, "rows": n_grains * GRAIN, "same_bits": same, "local": here, "spark": there}
+            lines.append({**facts, "on_paper": on_paper(there, n_grains * GRAIN)})
         spark.stop()
     return lines
 

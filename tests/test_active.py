@@ -240,7 +240,7 @@ def test_fitted_facts():
 
 def test_a_larger_problem_is_solved_to_tol():
     X, y = make_data(n=3000, d=30)
-    model = ActiveRankSVM(budget=2500, batch_size=500, tol=1e-4, random_state=0).fit(X, y)
+    model = ActiveRankSVM(sampling="soft-correct", budget=2500, batch_size=500, tol=1e-4, random_state=0).fit(X, y)
     assert model.gap_ <= 1e-4
     Z = reference.differences(X, model.pairs_["i"], model.pairs_["j"])
     best = LinearSVC(loss="hinge", dual=True, fit_intercept=False, tol=1e-6, max_iter=100_000, C=1.0)
@@ -302,6 +302,6 @@ def test_threshold_is_where_balanced_accuracy_is_best():
 
 def test_rounds_differ_in_what_they_draw():
     X, y = make_data(n=400)
-    model = ActiveRankSVM(budget=300, random_state=0).fit(X, y)
+    model = ActiveRankSVM(sampling="soft-correct", budget=300, random_state=0).fit(X, y)
     by_round = [model.pairs_["i"][model.pairs_["round"] == r].tolist() for r in range(3)]
     assert all(a != b for a, b in pairwise(by_round))

@@ -30,8 +30,8 @@ def make_data(n=400, seed=0):
 
 @parametrize_with_checks(
     [
-        ActiveRankSVM(gamma=0.3, threshold=True),
-        ActiveRankSVM(gamma=0.0),
+        ActiveRankSVM(sampling="soft-correct", gamma=0.3, threshold=True),
+        ActiveRankSVM(sampling="soft-correct", gamma=0.0),
         ActiveRankSVM(gamma="uniform", sampling="hard-close"),
         ActiveRankSVM(sampling="random", bias_correction=False),
     ]
@@ -43,7 +43,7 @@ def test_scikit_learn(estimator, check):
 def test_grid_search_pipeline_calibration_and_cross_validation():
     X, y = make_data()
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), ActiveRankSVM(budget=300, random_state=0)),
+        make_pipeline(StandardScaler(), ActiveRankSVM(sampling="soft-correct", budget=300, random_state=0)),
         {"activeranksvm__C": [0.01, 0.1], "activeranksvm__gamma": [0.5, "uniform", 1.0]},
         scoring="roc_auc", cv=3,
     ).fit(X, y)  # fmt: skip
@@ -51,12 +51,16 @@ def test_grid_search_pipeline_calibration_and_cross_validation():
     np.testing.assert_allclose(
         search.score(X, y), roc_auc_score(y, search.best_estimator_.decision_function(X)), rtol=1e-12
     )
-    calibrated = CalibratedClassifierCV(ActiveRankSVM(budget=300, random_state=0), cv=3).fit(X, y)
+    calibrated = CalibratedClassifierCV(ActiveRankSVM(sampling="soft-correct", budget=300, random_state=0), cv=3).fit(
+        X, y
+    )
     p = calibrated.predict_proba(X)[:, 1]
     assert roc_auc_score(y, p) > 0.75
     assert abs(np.mean(p) - np.mean(y)) < 0.05
-    own = cross_val_score(ActiveRankSVM(random_state=0), X, y, cv=3)
-    np.testing.assert_allclose(own, cross_val_score(ActiveRankSVM(random_state=0), X, y, cv=3, scoring="roc_auc"))
+    own = cross_val_score(ActiveRankSVM(sampling="soft-correct", random_state=0), X, y, cv=3)
+    np.testing.assert_allclose(
+        own, cross_val_score(ActiveRankSVM(sampling="soft-correct", random_state=0), X, y, cv=3, scoring="roc_auc")
+    )
 
 
 def test_clone_keeps_a_sampler_of_the_users_own():
@@ -70,7 +74,7 @@ def test_clone_keeps_a_sampler_of_the_users_own():
 def test_feature_names_are_kept_and_forgotten(tmp_path):
     X, y = make_data()
     frame = pd.DataFrame(X, columns=list("abcd"))
-    model = ActiveRankSVM(budget=300, random_state=0).fit(frame, y)
+    model = ActiveRankSVM(sampling="soft-correct", budget=300, random_state=0).fit(frame, y)
     assert model.feature_names_in_.tolist() == list("abcd")
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame[list("bacd")])
@@ -84,14 +88,14 @@ def test_float32_rows_are_used_where_they_lie(monkeypatch):
     X = np.ascontiguousarray(X, dtype=np.float32)
     seen, original = [], DenseRows.__init__
     monkeypatch.setattr(DenseRows, "__init__", lambda self, v: (seen.append(v), original(self, v))[1])
-    ActiveRankSVM(budget=300).fit(X, y)
+    ActiveRankSVM(sampling="soft-correct", budget=300).fit(X, y)
     assert any(np.shares_memory(X, values) for values in seen)
     assert all(values.dtype == np.float32 for values in seen)
 
 
 def test_the_best_auc_is_reached():
     X, y = make_ranking(n_rows=20_000, n_features=10, positive_rate=0.05, random_state=0)
-    model = ActiveRankSVM(random_state=0).fit(X[:10_000], y[:10_000])
+    model = ActiveRankSVM(sampling="soft-correct", random_state=0).fit(X[:10_000], y[:10_000])
     exact = ActiveRankSVM(random_state=0, sampling="random").fit(X[:10_000], y[:10_000])
     assert abs(model.score(X[10_000:], y[10_000:]) - exact.score(X[10_000:], y[10_000:])) < 0.01
 
@@ -101,7 +105,9 @@ def test_one_pass_that_is_not_enough_warns():
     X = csr_array((rng.random((3000, 4000)) < 0.005) * rng.normal(size=(3000, 4000)))
     y = rng.random(3000) < 0.5
     with pytest.warns(ConvergenceWarning, match="max_iter"):
-        ActiveRankSVM(C=100.0, budget=3000, batch_size=1000, max_iter=1, random_state=0).fit(X, y)
+        ActiveRankSVM(sampling="soft-correct", C=100.0, budget=3000, batch_size=1000, max_iter=1, random_state=0).fit(
+            X, y
+        )
 
 
 def test_verbose_logs_rounds(caplog):
@@ -129,25 +135,25 @@ def test_verbose_logs_rounds(caplog):
 )
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
-        ActiveRankSVM(**parameters).fit(*make_data(50))
+        ActiveRankSVM(**{"sampling": "soft-correct", **parameters}).fit(*make_data(50))
 
 
 def test_bad_data():
     X, y = make_data(50)
     with pytest.raises(ValueError, match=r"all 50 rows.*label"):
-        ActiveRankSVM().fit(X, np.ones(50))
+        ActiveRankSVM(sampling="soft-correct").fit(X, np.ones(50))
     with pytest.raises(ValueError, match="zero for every row"):
-        ActiveRankSVM().fit(X, y, np.zeros(50))
+        ActiveRankSVM(sampling="soft-correct").fit(X, y, np.zeros(50))
     with pytest.raises(ValueError, match="0 positive"):
-        ActiveRankSVM().fit(X, y, 1 - y)
+        ActiveRankSVM(sampling="soft-correct").fit(X, y, 1 - y)
     with pytest.raises(ValueError, match=r"exactly two values.*got 3"):
-        ActiveRankSVM().fit(X, np.arange(50) % 3)
+        ActiveRankSVM(sampling="soft-correct").fit(X, np.arange(50) % 3)
     X[7, 2] = np.nan
     with pytest.raises(ValueError, match=r"Row 7 of X contains NaN in column 2"):
-        ActiveRankSVM().fit(X, y)
+        ActiveRankSVM(sampling="soft-correct").fit(X, y)
     good, y = make_data(50)
     with pytest.raises(ValueError, match="labels of the training"):
-        ActiveRankSVM().fit(good, y).score(good, y + 5)
+        ActiveRankSVM(sampling="soft-correct").fit(good, y).score(good, y + 5)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])

@@ -60,18 +60,18 @@ def test_seconds_choose_the_pairs_of_as_many_pairs(data, sampling, gamma):
 
 
 def test_bytes_choose_the_pairs_of_as_many_pairs_and_the_same_bits_each_time(data):
-    models = [ActiveRankSVM(budget="300KB", random_state=3).fit(*data) for _ in range(2)]
+    models = [ActiveRankSVM(sampling="soft-correct", budget="300KB", random_state=3).fit(*data) for _ in range(2)]
     assert models[0].stop_reason_ == BYTES_USED
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
-    counted = ActiveRankSVM(budget=models[0].n_pairs_, random_state=3).fit(*data)
+    counted = ActiveRankSVM(sampling="soft-correct", budget=models[0].n_pairs_, random_state=3).fit(*data)
     np.testing.assert_array_equal(models[0].pairs_[CHOSEN], counted.pairs_[CHOSEN])
     assert 100 < models[0].n_pairs_ < 300_000 / (2 * 8 * 8)
 
 
 def test_the_model_of_seconds_is_about_that_of_8000_pairs(data):
     X, y = data
-    timed = ActiveRankSVM(budget="300ms", random_state=3).fit(X[:2000], y[:2000])
-    counted = ActiveRankSVM(random_state=3).fit(X[:2000], y[:2000])
+    timed = ActiveRankSVM(sampling="soft-correct", budget="300ms", random_state=3).fit(X[:2000], y[:2000])
+    counted = ActiveRankSVM(sampling="soft-correct", random_state=3).fit(X[:2000], y[:2000])
     assert abs(timed.score(X[2000:], y[2000:]) - counted.score(X[2000:], y[2000:])) < 0.02
 
 
@@ -96,9 +96,11 @@ def test_no_term_left_is_what_a_budget_of_so_many_gives():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.uniform(0.0, 2.0, (300, 1)), rng.uniform(-2.0, 0.4, (300, 1))])
     y = np.repeat([1, 0], 300)
-    timed = ActiveRankSVM(C=10.0, budget="60s", batch_size=500, random_state=0).fit(X, y)
+    timed = ActiveRankSVM(sampling="soft-correct", C=10.0, budget="60s", batch_size=500, random_state=0).fit(X, y)
     assert timed.stop_reason_ == NO_TERM_LEFT
-    counted = ActiveRankSVM(C=10.0, budget=timed.n_pairs_, batch_size=500, random_state=0).fit(X, y)
+    counted = ActiveRankSVM(sampling="soft-correct", C=10.0, budget=timed.n_pairs_, batch_size=500, random_state=0).fit(
+        X, y
+    )
     np.testing.assert_array_equal(timed.pairs_[CHOSEN], counted.pairs_[CHOSEN])
 
 
@@ -186,7 +188,7 @@ def test_ctrl_c_in_a_notebook_keeps_the_model(data, monkeypatch, at):
         return train(*arguments, **options)
 
     monkeypatch.setattr(active, "_train", interrupted)
-    model = ActiveRankSVM(random_state=0).fit(*data)
+    model = ActiveRankSVM(sampling="soft-correct", random_state=0).fit(*data)
     assert model.stop_reason_ == INTERRUPTED
     assert model.n_pairs_ == len(model.pairs_) == 100 * (at - 1)
     assert len(model.history_) == at - 1
@@ -197,4 +199,4 @@ def test_ctrl_c_in_a_notebook_keeps_the_model(data, monkeypatch, at):
         calls.clear()
         monkeypatch.setattr(active, "_train", lambda *a, **k: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            ActiveRankSVM(random_state=0).fit(*data)
+            ActiveRankSVM(sampling="soft-correct", random_state=0).fit(*data)

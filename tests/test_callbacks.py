@@ -42,27 +42,33 @@ def data():
 
 def test_each_round_is_a_task(data):
     recorder = Recorder()
-    model = ActiveRankSVM(budget=450, random_state=0).set_callbacks(recorder).fit(*data)
+    model = ActiveRankSVM(sampling="soft-correct", budget=450, random_state=0).set_callbacks(recorder).fit(*data)
     rounds = ["begin round", "end round"] * 5
     assert recorder.events == ["setup", "begin fit", *rounds, "end fit", "teardown"]
     assert len(recorder.aucs) == 6
     assert recorder.aucs[-1] == recorder.aucs[-2] == auc(data[1], model.decision_function(data[0]))
-    np.testing.assert_array_equal(model.coef_, ActiveRankSVM(budget=450, random_state=0).fit(*data).coef_)
+    np.testing.assert_array_equal(
+        model.coef_, ActiveRankSVM(sampling="soft-correct", budget=450, random_state=0).fit(*data).coef_
+    )
     assert not hasattr(model, "_callbacks")
 
 
 def test_a_callback_can_stop(data):
-    model = ActiveRankSVM(budget="60s", random_state=0).set_callbacks(Recorder(stop_after=3)).fit(*data)
+    model = (
+        ActiveRankSVM(sampling="soft-correct", budget="60s", random_state=0)
+        .set_callbacks(Recorder(stop_after=3))
+        .fit(*data)
+    )
     assert model.stop_reason_ == STOPPED
     assert model.n_pairs_ == 300
 
 
 def test_every_task_that_began_ends(data):
     recorder = Recorder()
-    ActiveRankSVM(budget="100KB", random_state=0).set_callbacks(recorder).fit(*data)
+    ActiveRankSVM(sampling="soft-correct", budget="100KB", random_state=0).set_callbacks(recorder).fit(*data)
     assert recorder.events.count("begin round") == recorder.events.count("end round") >= 2
     recorder = Recorder()
-    model = ActiveRankSVM(budget=200).set_callbacks(recorder)
+    model = ActiveRankSVM(sampling="soft-correct", budget=200).set_callbacks(recorder)
     with pytest.raises(ValueError, match="NaN"):
         model.fit(data[0], np.full(len(data[1]), np.nan))
     assert recorder.events[-1] == "teardown"
@@ -73,7 +79,7 @@ def test_the_scoring_monitor(data):
     from sklearn.callback import ScoringMonitor
 
     monitor = ScoringMonitor(scoring="roc_auc")
-    model = ActiveRankSVM(budget=400, random_state=0).set_callbacks(monitor).fit(*data)
+    model = ActiveRankSVM(sampling="soft-correct", budget=400, random_state=0).set_callbacks(monitor).fit(*data)
     scores = [row["roc_auc"] for row in monitor.get_logs().data if row["task_name"] == "round"]
     assert len(scores) == 4
     assert scores[-1] == pytest.approx(model.score(*data))
@@ -81,7 +87,7 @@ def test_the_scoring_monitor(data):
 
 def test_without_callbacks_there_is_the_log(data, caplog):
     with caplog.at_level(logging.INFO, logger="pairsift"):
-        ActiveRankSVM(budget=300, verbose=2).fit(*data)
+        ActiveRankSVM(sampling="soft-correct", budget=300, verbose=2).fit(*data)
     assert len(caplog.records) == 3
     assert {record.name for record in caplog.records} == {"pairsift"}
 
@@ -96,5 +102,5 @@ def test_an_older_scikit_learn_has_none(data, monkeypatch):
         old = importlib.reload(callbacks)
         assert not hasattr(old.CallbackSupportMixin, "set_callbacks")
         assert old.with_callbacks(len) is len
-        assert old.RoundCallbacks(ActiveRankSVM(), *data, None)(None) is None
+        assert old.RoundCallbacks(ActiveRankSVM(sampling="soft-correct"), *data, None)(None) is None
     importlib.reload(callbacks)

@@ -45,7 +45,7 @@ def one_line(result, status):
 def test_fit_then_score_gives_the_scores_of_the_model(folder):
     done = run("fit", "train.svm", "-o", "model.safetensors", "--random-state", "3", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "8,000 of" in done.stdout
+    assert "2,000 of 2,000 rows" in done.stdout
     scored = run("score", "model.safetensors", "test.svm", cwd=folder)
     assert scored.returncode == 0, scored.stderr
     scores = np.array([float(line) for line in scored.stdout.split()])
@@ -132,7 +132,7 @@ def test_scores_go_to_a_file(folder):
         (["fit", ".", "-o", "m"], 1, "directory"),
         (["fit", "train.svm"], 2, "--output"),
         (["fit", "train.svm", "-o", "m", "--budget", "-1"], 2, "budget must be"),
-        (["fit", "train.svm", "-o", "m", "--budget", "50"], 2, "at least batch_size"),
+        (["fit", "train.svm", "-o", "m", "--sampling", "soft-correct", "--budget", "50"], 2, "at least batch_size"),
         (["fit", "train.svm", "-o", "m", "--gamma", "2"], 2, r"gamma must be a number in [0, 1]"),
         (["fit", "train.svm", "-o", "m", "--sampling", "hope"], 2, "'soft-correct'"),
         (["fit", "train.svm", "-o", "m", "--random-state", "-1"], 2, "--random-state"),
@@ -218,7 +218,7 @@ def test_demo_ends_with_a_table(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "ActiveRankSVM" in done.stdout
     assert "logistic regression" in done.stdout
-    assert "8,000 of" in done.stdout
+    assert "16,000 of 16,000 rows" in done.stdout
     tables = json.loads(run("demo", "--rows", "20000", "--json", cwd=tmp_path).stdout)
     for table in tables:
         for method in table["methods"]:

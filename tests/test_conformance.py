@@ -281,7 +281,7 @@ def test_bad_parameters(kind):
 def test_bad_parameters_of_active_sampling():
     for options, words in (
         ({"gamma": 1.5}, r"gamma must be a number in \[0, 1\] or 'uniform' or 'auto'; got 1.5"),
-        ({"budget": 50, "batch_size": 100}, "budget"),
+        ({"sampling": "soft-correct", "budget": 50, "batch_size": 100}, "budget"),
         ({"sampling": "soft"}, "sampling must be"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -51,8 +51,21 @@ def folder(tmp_path_factory):
             CombinedRankingRegression(point_loss="squared", threshold=False, pair_probability=1.0),
         ),
         (
-            ["--budget", "900", "--validation", "0.2", "--early-stopping", "--gamma", "0.5", "--threshold"],
-            ActiveRankSVM(budget=900, validation=0.2, early_stopping=True, gamma=0.5, threshold=True),
+            [
+                "--sampling",
+                "soft-correct",
+                "--budget",
+                "900",
+                "--validation",
+                "0.2",
+                "--early-stopping",
+                "--gamma",
+                "0.5",
+                "--threshold",
+            ],
+            ActiveRankSVM(
+                sampling="soft-correct", budget=900, validation=0.2, early_stopping=True, gamma=0.5, threshold=True
+            ),
         ),
     ],
 )
@@ -91,7 +104,7 @@ def test_an_option_of_another_method_is_wrong_usage(folder, tmp_path, options, s
 
 def test_the_model_file_says_how_it_was_trained(folder, tmp_path):
     options = ["--budget", "800", "--validation", "0.2", "--random-state", "0"]
-    done = run("fit", folder / "train.svm", "-o", tmp_path / "m", *options, "--json")
+    done = run("fit", folder / "train.svm", "--sampling", "soft-correct", "-o", tmp_path / "m", *options, "--json")
     printed, details = json.loads(done.stdout), load_model(tmp_path / "m").details
     assert details["pairsift_version"] == __version__
     training = details["training"]
@@ -104,7 +117,18 @@ def test_the_model_file_says_how_it_was_trained(folder, tmp_path):
 
 
 def test_a_long_history_is_kept_short(folder, tmp_path):
-    run("fit", folder / "train.svm", "-o", tmp_path / "m", "--budget", "1100", "--batch-size", "1")
+    run(
+        "fit",
+        folder / "train.svm",
+        "--sampling",
+        "soft-correct",
+        "-o",
+        tmp_path / "m",
+        "--budget",
+        "1100",
+        "--batch-size",
+        "1",
+    )
     history = load_model(tmp_path / "m").details["training"]["history"]
     assert len(history["pairs"]) == len(history["rejected"]) <= 500
     assert history["pairs"][-1] == 1100
@@ -112,7 +136,7 @@ def test_a_long_history_is_kept_short(folder, tmp_path):
 
 def test_the_curve_is_that_of_the_held_out_rows():
     X, y = make_ranking(2000, 6, random_state=1)
-    model = ActiveRankSVM(budget=500, validation=0.3, random_state=2).fit(X, y)
+    model = ActiveRankSVM(sampling="soft-correct", budget=500, validation=0.3, random_state=2).fit(X, y)
     _, held = hold_out(make_problem(as_rows(X), y == 1), 0.3, make_generator(2))
     rows = np.concatenate([held.positives, held.negatives])
     assert not np.intersect1d(rows, np.concatenate([model.pairs_["i"], model.pairs_["j"]])).size
@@ -120,13 +144,13 @@ def test_the_curve_is_that_of_the_held_out_rows():
     assert model.validation_curve_[-1].pairs == 500
     np.testing.assert_allclose(model.validation_curve_[-1][1:], expected)
     assert model.stop_reason_ == "budget reached"
-    assert ActiveRankSVM(budget=500).fit(X, y).validation_curve_ == []
+    assert ActiveRankSVM(sampling="soft-correct", budget=500).fit(X, y).validation_curve_ == []
 
 
 def test_early_stopping_keeps_to_its_rule():
     X, y = make_ranking(12000, 40, random_state=1)  # slow enough to learn that doubling the pairs shows a gain
     options = {"batch_size": 20, "random_state": 2, "validation": 0.5}
-    model = ActiveRankSVM(budget=8000, early_stopping=True, **options).fit(X, y)
+    model = ActiveRankSVM(sampling="soft-correct", budget=8000, early_stopping=True, **options).fit(X, y)
     curve = model.validation_curve_
     assert model.stop_reason_ == NO_MORE_GAIN
     assert model.n_pairs_ == max(curve, key=lambda check: check.auc).pairs <= curve[-1].pairs < 8000
@@ -175,7 +199,7 @@ LONG = ["--budget", "10m", "--random-state", "0"]
 
 
 def start(folder, output, *options, **more):
-    line = ["fit", folder / "train.svm", "-o", output, *options]
+    line = ["fit", folder / "train.svm", "--sampling", "soft-correct", "-o", output, *options]
     return subprocess.Popen(
         [*COMMAND, *map(str, line)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
     )
@@ -218,7 +242,20 @@ def test_a_second_ctrl_c_ends_it_and_leaves_the_old_file(folder, tmp_path):
         "run.finish = finish\n"
         "from pairsift.cli import main; sys.argv[0] = 'pairsift'; main()"
     )
-    line = [COMMAND[0], "-c", code, "fit", folder / "train.svm", "-o", "m", *LONG, "--checkpoint", "c"]
+    line = [
+        COMMAND[0],
+        "-c",
+        code,
+        "fit",
+        folder / "train.svm",
+        "--sampling",
+        "soft-correct",
+        "-o",
+        "m",
+        *LONG,
+        "--checkpoint",
+        "c",
+    ]
     process = subprocess.Popen(
         list(map(str, line)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
     )
@@ -254,7 +291,7 @@ def read_terminal(handle, process):
 def test_progress_on_a_terminal_and_none_elsewhere(folder, tmp_path):
     options = ["--budget", "1s", "--validation", "0.2", "--random-state", "0"]
     master, slave = pty.openpty()
-    line = [*COMMAND, "fit", folder / "train.svm", "-o", tmp_path / "m", *options]
+    line = [*COMMAND, "fit", folder / "train.svm", "--sampling", "soft-correct", "-o", tmp_path / "m", *options]
     process = subprocess.Popen(
         list(map(str, line)), stdout=subprocess.PIPE, stderr=slave, env={**os.environ, "COLUMNS": "100"}
     )
@@ -272,7 +309,7 @@ def test_progress_on_a_terminal_and_none_elsewhere(folder, tmp_path):
     assert counts[-1] > counts[0]
     assert max(map(len, lines)) < 100
     assert shown.endswith("\r\x1b[K"), "the line is gone at the end"
-    quiet = run("fit", folder / "train.svm", "-o", tmp_path / "m", "--budget", "300")
+    quiet = run("fit", folder / "train.svm", "--sampling", "soft-correct", "-o", tmp_path / "m", "--budget", "300")
     assert quiet.stderr == ""
 
 
@@ -285,7 +322,18 @@ def test_a_full_disk_is_one_line_and_leaves_the_old_model(folder, tmp_path):
         "sys.argv[0] = 'pairsift'; main()"
     )
     for options, name in ((["--budget", "300"], "m"), (["--checkpoint", "c"], "c/checkpoint.safetensors")):
-        line = [COMMAND[0], "-c", code, "fit", str(folder / "train.svm"), "-o", "m", *options]
+        line = [
+            COMMAND[0],
+            "-c",
+            code,
+            "fit",
+            str(folder / "train.svm"),
+            "--sampling",
+            "soft-correct",
+            "-o",
+            "m",
+            *options,
+        ]
         done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert one_line(done, 1) == f"pairsift: {name}: File too large"
         assert done.stdout == ""

@@ -20,7 +20,22 @@ def folder(tmp_path_factory):
     X, y = make_ranking(1500, 4, positive_rate=0.2, random_state=0)
     write_svmlight(folder / "rows.svm", X, y)
     np.savez(folder / "rows.npz", X=X, y=y)
-    assert run("fit", "rows.svm", "-o", "m", "--budget", "1000", "--random-state", "0", cwd=folder).returncode == 0
+    assert (
+        run(
+            "fit",
+            "rows.svm",
+            "--sampling",
+            "soft-correct",
+            "-o",
+            "m",
+            "--budget",
+            "1000",
+            "--random-state",
+            "0",
+            cwd=folder,
+        ).returncode
+        == 0
+    )
     return folder
 
 
@@ -99,7 +114,7 @@ def test_words_and_json_tell_the_training(folder, capsys):
 
 def test_an_estimator_keeps_its_rounds_in_the_file(tmp_path):
     X, y = make_ranking(500, 3, random_state=0)
-    fitted = ActiveRankSVM(budget=500, random_state=0).fit(X, y)
+    fitted = ActiveRankSVM(sampling="soft-correct", budget=500, random_state=0).fit(X, y)
     save_model(fitted, tmp_path / "m")
     rounds = acceptance_by_round(load_model(tmp_path / "m").details)
     accepted = np.diff([0, *(done.pairs for done in fitted.history_)])

@@ -44,7 +44,7 @@ def test_active_fit_with_weights(tmp_path):
     X, y = make_ranking(2000, 5, positive_rate=0.2, random_state=1)
     weights = np.random.default_rng(0).integers(0, 3, 2000).astype(float)
     store = convert(ArrayBlocks(X, y, weights, block_rows=100), tmp_path / "rows.arrow")
-    model = ActiveRankSVM(budget=200, random_state=0)
+    model = ActiveRankSVM(sampling="soft-correct", budget=200, random_state=0)
     coefficients = model.fit(X, y, sample_weight=weights).coef_.copy()
     assert coefficients.tobytes() == model.fit(store).coef_.tobytes()
 
@@ -85,6 +85,6 @@ def test_a_store_that_changes_during_a_fit_stops_it(tmp_path):
     with open(path, "ab") as file:
         file.write(b"more")
     with pytest.raises(ValueError, match="was changed since it was opened"):
-        ActiveRankSVM(budget=100, random_state=0).fit(store)
+        ActiveRankSVM(sampling="soft-correct", budget=100, random_state=0).fit(store)
     with pytest.raises(ValueError, match="does not end as an Arrow IPC file"):
         RowStore(path)

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -39,8 +40,9 @@ from pairsift.strength.judge import Judge, Verdict
 from pairsift.strength.paths import DESCENT_GAP, NEWTON_GAP, ActivePath, ExactPath, PointwisePath
 from pairsift.strength.walk import LEAST_GAIN, Walk
 
-ESTIMATORS = [ActiveRankSVM, RankSVM, WeightedSVM, CombinedRankingRegression]
-DEFAULTS = {ActiveRankSVM: 0.1, RankSVM: 800.0, WeightedSVM: 800.0, CombinedRankingRegression: 800.0}
+SoftCorrect = partial(ActiveRankSVM, sampling="soft-correct")  # block training chooses in its own way: test_block.py
+ESTIMATORS = [SoftCorrect, RankSVM, WeightedSVM, CombinedRankingRegression]
+DEFAULTS = {SoftCorrect: 0.1, RankSVM: 800.0, WeightedSVM: 800.0, CombinedRankingRegression: 800.0}
 STRENGTHS = (800.0, 80_000.0, 8.0, 8000.0)
 
 
@@ -223,7 +225,7 @@ def shared_noise(n, rng):
     return 1e-3 * X, y
 
 
-@pytest.mark.parametrize("estimator", [ActiveRankSVM, RankSVM, WeightedSVM])
+@pytest.mark.parametrize("estimator", [SoftCorrect, RankSVM, WeightedSVM])
 def test_auto_finds_its_way_on_tiny_features(estimator):
     rng = np.random.default_rng(0)
     X, y = shared_noise(3000, rng)
@@ -263,7 +265,9 @@ def test_store_and_arrays_choose_alike(tmp_path):
     store = convert(ArrayBlocks(X, y, block_rows=500), tmp_path / "rows.arrow")
     chosen = [choose_exact(p, "squared_hinge", np.random.default_rng(1)) for p in (problem, store.problem())]
     assert chosen[0] == chosen[1]
-    fitted = [ActiveRankSVM(C="auto", random_state=0).fit(*data) for data in ((X, y), (store,))]
+    fitted = [
+        ActiveRankSVM(sampling="soft-correct", C="auto", random_state=0).fit(*data) for data in ((X, y), (store,))
+    ]
     assert fitted[0].coef_.tobytes() == fitted[1].coef_.tobytes()
     assert fitted[0].C_path_ == fitted[1].C_path_
 
@@ -300,6 +304,7 @@ def test_command_line(tmp_path, method, estimator):
     X, y, _, _ = make(1500)
     np.savez(tmp_path / "rows.npz", X=X, y=y)
     command = [str(tmp_path / "rows.npz"), "-o", str(tmp_path / "m.safetensors"), "--method", method]
+    command += ["--sampling", "soft-correct"] if method == "active" else []
     done = CliRunner().invoke(fit, [*command, "--C", "auto", "--random-state", "5", "--json"])
     assert done.exit_code == 0, done.output
     facts = json.loads(done.stdout)

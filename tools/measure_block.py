@@ -30,6 +30,7 @@ SETS = ("MQ2008", "letter", "a9a", "bank", "shuttle", "ijcnn1", "connect-4", "mn
 PEERS = ("logistic-regression", "linear-svc", "sgd-classifier", "liblinear-wsvm", "eranksvm", "ranksvm-squared")
 SPLITS = range(5)
 OURS = "ours"
+TIMES = "times"
 LEVEL_95 = float(norm.ppf(0.975))
 Fit = dict[str, Any]
 
@@ -76,10 +77,10 @@ def fit_peer(method: str, data: tuple[Any, ...], patience: float) -> Fit:
     return {"scores": run.scores(X_test), "y": y_test > 0, "C": 800 * tuned.scale, "cpu": cpu, "cpu_tuning": tuned.cpu}
 
 
-def fit_ours(data: tuple[Any, ...], seed: int, options: dict[str, Any]) -> Fit:
+def fit_ours(data: tuple[Any, ...], seed: int) -> Fit:
     """Train with everything chosen by itself, and score the test rows."""
     X, y, X_test, y_test = data
-    model = ActiveRankSVM(C="auto", random_state=seed, **options)
+    model = ActiveRankSVM(C="auto", random_state=seed)
     started = time.process_time()
     model.fit(X, y)
     cpu = time.process_time() - started
@@ -87,12 +88,12 @@ def fit_ours(data: tuple[Any, ...], seed: int, options: dict[str, Any]) -> Fit:
     return {"scores": model.decision_function(X_test), "y": y_test > 0, "C": 8000 * model.C_, "cpu": cpu, "by": chosen}
 
 
-def time_beside_liblinear(name: str, repeats: int, options: dict[str, Any]) -> tuple[float, float]:
+def time_beside_liblinear(name: str, repeats: int) -> tuple[float, float]:
     """Return the least CPU seconds of ours and of one fit of LIBLINEAR's WSVM, in turns, on the first split."""
     X, y, _, _ = split_of(name, 0)
     ours, theirs = [], []
     for _ in range(repeats):
-        model = ActiveRankSVM(C="auto", random_state=0, **options)
+        model = ActiveRankSVM(C="auto", random_state=0)
         started = time.process_time()
         model.fit(X, y)
         ours.append(time.process_time() - started)
@@ -103,8 +104,8 @@ def time_beside_liblinear(name: str, repeats: int, options: dict[str, Any]) -> t
     return min(ours), min(theirs)
 
 
-def print_table(sets: list[str], state: State, times: dict[str, tuple[float, float]]) -> None:
-    """Print a line a set whose fits are all there."""
+def print_table(sets: list[str], state: State) -> None:
+    """Print a line a set for ours and the peers whose fits on all splits are there."""
     head = ["set", "ours", "chosen", *PEERS, "ours - best peer", "95 %", "CPU s", "LIBLINEAR s", "ratio"]
     print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
     for name in sets:
@@ -112,10 +113,10 @@ def print_table(sets: list[str], state: State, times: dict[str, tuple[float, flo
         fits = {method: made for method, made in fits.items() if all(fit is not None for fit in made)}
         if OURS not in fits or len(fits) == 1:
             continue
-        print("| " + " | ".join([name, *_cells(fits, times.get(name))]) + " |")
+        print("| " + " | ".join([name, *_cells(fits, state.get(name, TIMES, 0))]) + " |")
 
 
-def _cells(fits: dict[str, list[Any]], times: tuple[float, float] | None) -> list[str]:
+def _cells(fits: dict[str, list[Any]], times: Fit | None) -> list[str]:
     means = {method: float(np.mean([auc(f["y"], f["scores"]) for f in made])) for method, made in fits.items()}
     best = max((method for method in fits if method != OURS), key=lambda method: means[method])
     compared = [compare_auc(a["y"], a["scores"], b["scores"]) for a, b in zip(fits[OURS], fits[best], strict=True)]
@@ -126,7 +127,9 @@ def _cells(fits: dict[str, list[Any]], times: tuple[float, float] | None) -> lis
     peers = [f"{means[method]:.4f}" if method in means else "" for method in PEERS]
     verdict = "below" if difference + reach < 0 else "above" if difference - reach > 0 else "open"
     interval = f"{difference - reach:+.4f} to {difference + reach:+.4f}: {verdict}"
-    timed = ["", "", ""] if times is None else [f"{times[0]:.3f}", f"{times[1]:.3f}", f"{times[0] / times[1]:.2f}"]
+    timed = ["", "", ""]
+    if times is not None:
+        timed = [f"{times['ours']:.3f}", f"{times['theirs']:.3f}", f"{times['ours'] / times['theirs']:.2f}"]
     return [f"{means[OURS]:.4f}", chosen, *peers, f"{difference:+.4f}", interval, *timed]
 
 
@@ -148,11 +151,13 @@ def main() -> None:
             for method in wanted:
                 if state.get(name, method, split) is None:
                     data = split_of(name, split)
-                    made = fit_ours(data, split, {}) if method == OURS else fit_peer(method, data, options.patience)
+                    made = fit_ours(data, split) if method == OURS else fit_peer(method, data, options.patience)
                     state.put(name, method, split, made)
-    times = {name: time_beside_liblinear(name, options.repeats, {}) for name in options.sets if "times" in what}
+    for name in options.sets if "times" in what else ():
+        ours, theirs = time_beside_liblinear(name, options.repeats)
+        state.put(name, TIMES, 0, {"ours": ours, "theirs": theirs})
     if "table" in what:
-        print_table(list(options.sets), state, times)
+        print_table(list(options.sets), state)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,10 @@ from pairsift import ActiveRankSVM, RankSVM, auc
 from pairsift.experiments.sets import fold_rows, rows
 
 SETS = ("MQ2008", "letter", "a9a", "bank", "shuttle", "ijcnn1", "connect-4", "mnist", "covtype", "news20")
-METHODS: dict[str, tuple[Callable[..., Any], float]] = {"active": (ActiveRankSVM, 0.1), "exact": (RankSVM, 800.0)}
+METHODS: dict[str, tuple[Callable[..., Any], float]] = {
+    "active": (partial(ActiveRankSVM, sampling="soft-correct"), 0.1),
+    "exact": (RankSVM, 800.0),
+}
 FACTORS = tuple(10.0**k for k in range(-3, 4))
 Key = tuple[str, str, int, str]
 

@@ -35,7 +35,7 @@ HELD_OUT = 0.2
 JUDGING_ROWS = 5000
 LEARNING_ROWS = 4000
 # Stored values that are learned from at most, so that wide rows do not make the choice dearer than the training.
-LEARNING_VALUES = 300_000
+LEARNING_VALUES = 500_000
 # Fewer judging rows of a class than that are too noisy: several parts judge in turn.
 ROWS_TO_SEE = 500
 FOLDS = 5

@@ -43,6 +43,8 @@ GROWTH = 4
 LAST_GROWTH = 2
 LEAST_LEFT = 1e-4
 ROWS_TO_TELL = 1000
+# With more columns, fits of pairs take many times as long as those of points: they are not tried.
+PAIR_COLUMNS = 100
 LEAST_ROWS_TO_CHOOSE = 125  # of a class, so that there are 25 to judge by
 
 ALL_ROWS_USED = "all rows used"
@@ -130,7 +132,7 @@ def make_block_settings(
     """Return checked parameters, under the names that users give them, as settings for a problem."""
     rows = parse_budget(budget, AUTO_ROWS).pairs
     choosing = can_choose(problem) and (rows is None or rows >= LEAST_ROWS_TO_CHOOSE)
-    wide = problem.rows.n_features > problem.n_points  # fits of pairs then take many times as long, for no gain
+    wide = problem.rows.n_features > PAIR_COLUMNS
     mixes = _mixes(loss, gamma if gamma == AUTO else resolve_gamma(gamma, problem))
     strength = None if C == AUTO and choosing else DEFAULT_PAIR_C if C == AUTO else float(C)
     return BlockSettings(mixes if choosing and not wide else mixes[:1], strength, rows, float(tol), int(max_iter))

@@ -112,14 +112,17 @@ def _compare(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> list[_Line]
         model.fit(X, y)
         seconds = time.perf_counter() - started
         interval = auc_interval(y_test, model.decision_function(X_test))
-        used = f"{model.n_pairs_:,} of {there_are:,}" if hasattr(model, "n_pairs_") else f"none ({len(y):,} rows)"
+        used = f"{len(y):,} rows"
+        if isinstance(model, ActiveRankSVM):
+            rows = getattr(model.history_[-1], "rows", None)  # block training; few rows have all their trained on
+            used = f"{model.n_pairs_:,} of {there_are:,} pairs" if rows is None else f"{rows:,} of {used}"
         lines.append(_Line(name, *interval, seconds, used))
     return lines
 
 
 def _show(title: str, lines: list[_Line]) -> None:
     click.echo(f"\n{title}")
-    click.echo(f"  {'method':<21}{'held-out AUC':<26}{'training':>10}   pairs used")
+    click.echo(f"  {'method':<21}{'held-out AUC':<26}{'training':>10}   trained on")
     for line in lines:
         interval = f"{line.auc:.4f} ({line.low:.4f} to {line.high:.4f})"
         click.echo(f"  {line.method:<21}{interval:<26}{line.seconds:>8.2f} s   {line.pairs}")

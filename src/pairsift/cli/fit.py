@@ -56,7 +56,7 @@ def _budget(context: click.Context, parameter: click.Parameter, text: str | None
 @click.option(
     "--sampling",
     type=click.Choice(SAMPLINGS),
-    help="block draws rows, the others are the paper's and draw pairs.  [default: soft-correct]",
+    help="block draws rows, the others are the paper's and draw pairs.  [default: block]",
 )
 @click.option("--bias-correction/--no-bias-correction", default=None, help="Weight pairs by 1 / p.  [default: yes]")
 @click.option(

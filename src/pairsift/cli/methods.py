@@ -19,7 +19,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "active": {
         "C": 0.1,
         "gamma": "auto",
-        "sampling": "soft-correct",
+        "sampling": "block",
         "bias_correction": True,
         "threshold": False,
         "budget": "auto",

@@ -70,8 +70,10 @@ class Drawing:
         negative = _places(problem.n_negative, self._keys[1], self.n_negative, goal[1])
         numbers = [np.asarray(problem.positives[positive]), np.asarray(problem.negatives[negative])]
         s, t = problem.positive_weights, problem.negative_weights
+        rows = problem.rows.take(np.concatenate(numbers))
+        rows.check_norms()
         piece = Piece(
-            problem.rows.take(np.concatenate(numbers)),
+            rows,
             len(positive),
             None if s is None else s[positive],
             None if t is None else t[negative],

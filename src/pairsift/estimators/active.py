@@ -53,7 +53,7 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
         Weight of pairs against points: 1 has pairs only, 0 points only. "uniform" is N+N- / (N+N- + N+ + N-), the
         share of pairs among all terms. "auto": 1 for the paper's samplings; for "block" chosen on held-out rows, 0 or
         1, and 1 where there are no more than 8000 pairs.
-    sampling : str or Sampler, default="soft-correct"
+    sampling : str or Sampler, default="block"
         "random", "soft-close", "soft-correct", "hard-close", "hard-correct" draw pairs as the paper does; so does an
         object with a method ``draw`` (see `pairsift.sampling`). "soft-tolerant" is ours, for labels of which some are
         wrong. "block" draws rows and uses all their pairs, or the rows themselves as points with a threshold of their
@@ -159,7 +159,7 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
         self,
         C: float | Literal["auto"] = 0.1,
         gamma: float | Literal["uniform", "auto"] = "auto",
-        sampling: str | Sampler = "soft-correct",
+        sampling: str | Sampler = "block",
         bias_correction: bool = True,
         threshold: bool = False,
         budget: int | str = "auto",

@@ -40,7 +40,7 @@ LOOSE = 1e-2
 SAMPLE_ROWS = 5000
 # Multiplications that take about 0.1 s; and those that the pairs of a sample may take at each step.
 CHEAP_WORK = 1.5e8
-PAIR_WORK = 1e7
+PAIR_WORK = 5e6
 TINY = 1e-300
 
 
@@ -106,7 +106,7 @@ def solve_mixed(
     signs : numpy.random.Generator, optional
         Draws the e_k; without it only `tol` counts.
     precision : float, optional
-        How far above its minimum F may be, as a share of it, as far as the preconditioner tells; tol / 10 by default.
+        How far above its minimum F may be, as a share of it, as far as the preconditioner tells; `tol` by default.
         A large C leaves a small gradient, relative to that at zero, before w has moved at all.
     """
     solver = _Solver(MixedObjective(pieces, C, mix), tol, max_iter, share_drawn, signs, precision)
@@ -127,7 +127,7 @@ class _Solver:
     ) -> None:
         self._objective, self._tol, self._max_iter = objective, tol, max_iter
         self._precondition = Preconditioners(objective)
-        self._precision = 0.1 * tol if precision is None else precision
+        self._precision = tol if precision is None else precision
         self._left_out = 1 - share_drawn
         self._signs = signs
         self._statistical: float | None = None
@@ -137,11 +137,14 @@ class _Solver:
         objective, tol = self._objective, self._tol
         at_zero = objective.gradient(objective.at_zero())
         scale = math.sqrt(dot(at_zero, at_zero))
+        if scale <= 1e-13 * objective.C * _typical_norm(objective):
+            scale = 0.0  # the classes have one mean: the gradient is rounding from the start, and zero the solution
         found: MixedSolution | None = None
         for n_iter, at in enumerate(self._newton(objective.at(_start(objective, start)))):
             gap = at.norm / scale if scale > 0 else 0.0
             left, settled = self._errors(at, n_iter)
-            converged = settled or (gap <= tol and left <= 2 * self._precision * at.point.value)
+            near = left <= 2 * self._precision * at.point.value or n_iter >= self._max_iter
+            converged = settled or (gap <= tol and near)
             found = self._solution(at.point.w, at.point.value, gap, n_iter, converged, settled)
             yield found
             if found.done:
@@ -204,6 +207,13 @@ class _Solver:
         theta = float(variables[-1]) if objective.has_threshold else 0.0
         w, done = variables[: objective.n_features], converged or n_iter >= self._max_iter
         return MixedSolution(w, theta, primal, gap, n_iter, converged, settled, done)
+
+
+def _typical_norm(objective: MixedObjective) -> float:
+    rows = objective.pieces[0].rows
+    norms = np.empty(rows.n_rows)
+    rows.kernel.squared_norms(0, rows.n_rows, norms)
+    return float(np.sqrt(np.mean(norms)))
 
 
 def _start(objective: MixedObjective, start: MixedSolution | None) -> FloatArray:

@@ -138,15 +138,15 @@ def test_the_command_measures_and_draws_again_without_measuring(folder, tmp_path
     done = CliRunner().invoke(command, [*given, "--budget", "300", "-o", str(out)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     measured = json.loads((tmp_path / "frontier.json").read_text())
-    names = ["wsvm", "wsvm:C=tuned", "soft-correct", "soft-correct:C=tuned"]
+    names = ["wsvm", "wsvm:C=tuned", "block", "soft-correct", "soft-correct:C=tuned"]
     assert [one["method"] for one in measured["cells"]] == names
     assert all(one["status"] == "done" for one in measured["cells"])
-    curve, tuned = measured["curves"]
+    *_, curve, tuned = measured["curves"]
     assert (curve["method"], tuned["method"]) == tuple(names[-2:])
     assert len(curve["cpu"]) == len(curve["auc"]) == 3
-    assert curve["auc"][-1] == pytest.approx(measured["cells"][2]["auc"])
-    assert tuned["auc"][-1] == pytest.approx(measured["cells"][3]["auc"])
-    assert tuned["scale_C"] == measured["cells"][3]["scale_C"]
+    assert curve["auc"][-1] == pytest.approx(measured["cells"][3]["auc"])
+    assert tuned["auc"][-1] == pytest.approx(measured["cells"][4]["auc"])
+    assert tuned["scale_C"] == measured["cells"][4]["scale_C"]
     first = out.read_text()
     out.unlink()
     again = CliRunner().invoke(command, ["--frontier", "--from", str(tmp_path / "frontier.json"), "-o", str(out)])

@@ -104,7 +104,7 @@ def _budget(context: click.Context, parameter: click.Parameter, text: str | None
     metavar="ADDRESS",
     help="Train on a cluster, from Parquet: spark://HOST:PORT, dask://HOST:PORT, or local[N] for N processes here.",
 )
-@click.option("--ids", metavar="COLUMN", help="Column of row ids, with --engine.  [default: places in the files]")
+@click.option("--ids", metavar="COLUMN", help="Column of row ids, with --engine; without it, places in the files.")
 @data_options
 @JSON
 def fit(

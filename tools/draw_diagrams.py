@@ -83,17 +83,17 @@ CHOICES: list[tuple[tuple[str, ...], str, tuple[str, ...]]] = [
         ("ActiveRankSVM on a RowStore", "reads only the rows it draws; budget in seconds"),
     ),
     (
-        ("Must it be ready in a given time,", "or are there millions of rows?"),
-        "yes",
-        ("ActiveRankSVM", 'budget="30s", C="auto"'),
-    ),
-    (
         ("Dense rows, thousands of columns,", "or probabilities are all you need?"),
         "yes",
         ("Logistic regression", "tuned; on most data it is as good a ranker"),
     ),
+    (
+        ("Must it be the exact solution", "over all pairs, with a certificate?"),
+        "yes",
+        ('RankSVM(C="auto")', "hinge or squared hinge over all pairs"),
+    ),
 ]
-LAST = ('RankSVM(C="auto")', "all pairs, exactly; then pairsift compare", "against the tuned logistic regression")
+LAST = ('ActiveRankSVM(C="auto")', "pairs or points; then pairsift compare", "against the tuned logistic regression")
 
 
 def choosing() -> str:

@@ -58,7 +58,7 @@ def test_weights_are_those_of_the_issue(sampling, correct, weighted, gamma):
     assert np.sum(state.upper) == pytest.approx(0.3 * 200)
     if not sampling.startswith("soft"):
         np.testing.assert_array_equal(state.pool.probability, 1)
-    elif correct and not weighted:
+    elif correct and not weighted and sampling != "soft-tolerant":  # few labels are wrong: what it draws has p = 1
         assert np.max(state.upper) > 1.5 * np.min(state.upper)
     np.testing.assert_array_equal(state.pool.probability[:20], 1)
     rows = np.concatenate(state.pool.row_numbers())

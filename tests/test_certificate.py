@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from pairsift.certificate import certificate, certify
+from pairsift.certificates import certificate, certify
 from pairsift.data.problem import make_problem
 from pairsift.data.rows import as_rows
 from pairsift.solvers.exact import fit_exact

@@ -24,7 +24,7 @@ LAYERS = [
     {"checkpoint"},
     {"training_run"},
     {"model"},
-    {"certificate", "export", "inspection", "self_check"},
+    {"certificates", "export", "inspection", "self_check"},
     {"strength"},
     {"block"},
     {"block_run"},
@@ -120,3 +120,8 @@ def test_the_test_sees_imports(tmp_path):
         ("pairsift", "pairsift.auc", False),
     ]
     assert home("pairsift.auc") == "stats"
+
+
+def test_no_module_has_the_name_of_something_public():
+    """A module that is imported becomes an attribute of its package, and would hide the function of that name."""
+    assert not set(pairsift.__all__) & {path.stem for path in ROOT.iterdir()}

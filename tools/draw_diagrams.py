@@ -73,7 +73,7 @@ def picture(width: float, height: float, title: str, parts: list[str]) -> str:
 # Question, the answer that leads to the right, and what is on the right.
 CHOICES: list[tuple[tuple[str, ...], str, tuple[str, ...]]] = [
     (
-        ("Is the relation far from linear?", "(try trees once: pairsift bench)"),
+        ("Is the relation far from linear?", "(compare with the scores of trees once)"),
         "yes",
         ("Gradient boosting", "LightGBM, XGBoost; not pairsift"),
     ),
@@ -122,7 +122,7 @@ LAYERS: list[tuple[tuple[str, ...], str]] = [
     (("experiments/, report/", "the paper's tables and figures, the bench, the page"), "cells in SQLite, then pages"),
     (("estimators/", "the scikit-learn face; below it nothing imports scikit-learn"), "X, y become a Problem"),
     (("engines/, block/, strength/", 'Spark and Dask; drawn rows; C="auto" on held-out rows'), "a Problem"),
-    (("model.py, certificate.py, export/, inspection/", "a trained model: what it is worth, what is in it"), "a model"),
+    (("model.py, certificates.py, export/, inspection/", "a trained model, what it is worth and what is in it"), "w"),
     (("training_run.py, checkpoint.py, validation.py", "consumers of the loop: budgets, curves, resuming"), "states"),
     (
         ("calibration.py, model_file.py, linear_model.py, stats/", "the linear model, its file; AUC and its intervals"),

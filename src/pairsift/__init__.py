@@ -19,7 +19,7 @@ _HOME = {
     "auc": "pairsift.stats",
     "auc_interval": "pairsift.stats",
     "calibrate": "pairsift.calibration",
-    "certificate": "pairsift.certificate",
+    "certificate": "pairsift.certificates",
     "compare_auc": "pairsift.stats",
     "load_dataset": "pairsift.data.datasets",
     "load_model": "pairsift.model",
@@ -32,7 +32,7 @@ _HOME = {
 
 if TYPE_CHECKING:
     from pairsift.calibration import calibrate as calibrate
-    from pairsift.certificate import certificate as certificate
+    from pairsift.certificates import certificate as certificate
     from pairsift.data.datasets import load_dataset as load_dataset
     from pairsift.data.generate import make_ranking as make_ranking
     from pairsift.data.store import RowStore as RowStore

@@ -282,7 +282,7 @@ def test_csv_dates_are_refused_unless_they_are_categories(tmp_path):
         ("", "Empty CSV file"),
         ("a,y\n", "has no rows"),
         ("a,y\n1,0\n2,1,3\n", r"Expected 2 columns, got 3"),
-        ("a;y\n1;0\n2;1\n", r"no label column 'y'; the columns are 'a;y'\. Only one column: is the delimiter right\?"),
+        ("a;y\n1;0\n2;1\n", r"no label column 'y'; the columns are 'a;y'\. Only one column: is the delimiter right"),
         (b"a,y\nx,0\n\xff\xfe,1\n", r"is of type binary|UTF-8"),
         ("a,a,y\n1,2,0\n", r"column names 'a' occur more than once"),
         ("a,y\nb,0\n" + "x" * 3_000_000 + ",1\n", r"a row is longer than 1048576 bytes; is a closing quote missing"),

@@ -61,10 +61,11 @@ class Timed:
 
 
 def options_of(sampling: str) -> dict[str, Any]:
-    """The parameters of both fits: the defaults, with this sampling."""
+    """The parameters of both fits: the defaults of an engine, with this sampling."""
     names = ("C", "gamma", "bias_correction", "threshold", "budget", "batch_size", "tol", "max_iter", "loss")
     defaults = ActiveRankSVM().get_params()
-    return {**{name: defaults[name] for name in names}, "sampling": sampling}
+    budget = algorithm.BLOCK_ROWS if sampling == "block" else defaults["budget"]
+    return {**{name: defaults[name] for name in names}, "sampling": sampling, "budget": budget}
 
 
 def law_of(n_grains: int) -> RankingLaw:

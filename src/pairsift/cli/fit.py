@@ -314,7 +314,10 @@ def _sentence(output: str, method: str, facts: dict[str, Any]) -> str:
     watched = f" C = {facts['C']:g}, chosen from {len(facts['C_path'])}." if facts.get("C_path") else ""
     if facts.get("trials"):
         what = "pairs" if facts["gamma"] == 1 else "points" if facts["gamma"] == 0 else "pairs and points"
-        watched = f" {facts['loss'].replace('_', ' ')} {what}, C = {facts['C']:g}: chosen from {len(facts['trials'])}."
+        settled = f"{facts['loss'].replace('_', ' ')} {what}".capitalize()
+        given = len({trial[2] for trial in facts["trials"]}) == 1  # one C was tried: the user's
+        strength = "" if given else f" and C = {facts['C']:g}"
+        watched = f" {settled}{strength}, chosen from {len(facts['trials'])} trials."
     if "validation" in facts:
         check = facts["validation"]
         watched += f" AUC on the validation part {check['auc']:.4f} (95 %: {check['low']:.4f} to {check['high']:.4f})."

@@ -48,7 +48,14 @@ def training_lines(details: Mapping[str, Any]) -> Iterator[str]:
     elif maker:
         yield f"Written{maker}."
     if isinstance(settings, Mapping) and settings:
-        yield "Settings: " + ", ".join(f"{_printable(str(n))}={_printable(str(v))}" for n, v in settings.items()) + "."
+        chosen = training if isinstance(training, Mapping) else {}
+        yield "Settings: " + ", ".join(_setting(str(n), v, chosen) for n, v in settings.items()) + "."
+
+
+def _setting(name: str, value: Any, chosen: Mapping[str, Any]) -> str:
+    """Return a setting, with what "auto" turned out to be."""
+    found = f" ({_printable(str(chosen[name]))})" if value == "auto" and name in chosen else ""
+    return f"{_printable(name)}={_printable(str(value))}{found}"
 
 
 def rounds_line(rounds: list[RoundAcceptance]) -> Iterator[str]:

@@ -129,7 +129,7 @@ def _features(table: Table, options: TableOptions) -> list[str]:
     names = list(table.schema.names)
     for role, name in (("label", options.label), ("weight", options.weight)):
         if name is not None and name not in names:
-            hint = "" if len(names) > 1 else " Only one column: is the delimiter right?"
+            hint = "" if len(names) > 1 else " Only one column: is the delimiter right (--delimiter ';', say)?"
             raise TableError(
                 f"{table.name}: there is no {role} column {name!r}; the columns are {_listed(names)}.{hint}"
             )

@@ -46,7 +46,7 @@ from pairsift.active import (
     active_sampling,
     make_settings,
 )
-from pairsift.block import AUTO_ROWS, BlockState
+from pairsift.block import BlockState
 from pairsift.block_run import check_options, is_block, settle_options, train
 from pairsift.budget import parse_budget
 from pairsift.data.labels import choose_labels
@@ -64,6 +64,8 @@ from pairsift.threshold import model_threshold
 ROWS_PER_TERM = 6
 SHARES = (1 / 16, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
 """Of the rows and of the budget, pass by pass."""
+BLOCK_ROWS = 40_000
+"""Of each class by default: fewer than in memory, because they travel."""
 SHARES_AUTO = (1 / 2, 1 / 2)
 """Where C is chosen: the first rows must be many enough to tell strengths apart."""
 _REACHING = ("soft-correct", "hard-correct")
@@ -221,7 +223,7 @@ class _Training:
         return self._block() if is_block(self._options["sampling"]) else self._pairs()
 
     def _block(self) -> EngineFit:
-        rows = parse_budget(self._options["budget"], AUTO_ROWS).pairs
+        rows = parse_budget(self._options["budget"], BLOCK_ROWS).pairs
         assert rows is not None
         self._draw(0, rows, 1.0, None)
         problem = self._reservoir.problem()

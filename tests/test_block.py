@@ -1,5 +1,7 @@
 """sampling="block" from the estimator: what it equals, what it chooses, how it ends."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -243,3 +245,20 @@ def test_choice_of_parts():
         assert len(learning) == choose.FOLDS - 1
         assert all(piece.rows is not judge.rows for piece in learning)
     assert drawing.n_positive == problem.n_positive
+
+
+def test_rows_that_are_a_sample_are_solved_as_far_as_a_sample_can_tell(data):
+    """The rows of an engine are all there are on its driver, and few of those there are."""
+    from pairsift.block import block_training, make_block_settings
+
+    X, y = data
+    problem = make_problem(as_rows(X), y == 1)
+    options = {"C": 0.1, "gamma": 1.0, "loss": "hinge", "budget": 10**6, "tol": 1e-3, "max_iter": 1000}
+    settings = make_block_settings(problem, **options)
+    *_, all_rows = block_training(problem, settings, np.random.default_rng(0))
+    sampled = replace(settings, population=100 * problem.n_points)
+    *_, sample = block_training(problem, sampled, np.random.default_rng(0))
+    assert all_rows.solution.relative_gap <= 1e-3
+    assert not all_rows.solution.settled
+    assert sample.solution.settled
+    assert sample.solution.n_passes < all_rows.solution.n_passes

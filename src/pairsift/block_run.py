@@ -76,14 +76,26 @@ def train(
     early_stopping: bool = False,
     consumers: Sequence[Consumer] = (),
     checkpoint: Checkpoint | None = None,
+    population: int | None = None,
 ) -> Trained | BlockTrained:
-    """Train as settled options say; C may be "auto" where block training chooses it itself."""
+    """Train as settled options say; C may be "auto" where block training chooses it itself.
+
+    `population` is how many rows there are where those of the problem are a sample: it is not solved further than such
+    a sample can tell.
+    """
     shared: dict[str, Any] = {"validation": validation, "early_stopping": early_stopping, "consumers": consumers}
     if is_block(options["sampling"]):
         budget = parse_budget(options["budget"], AUTO_ROWS)
-        return train_block(problem, make_block_settings(problem, **options), budget, rng, **shared)
-    settings = make_settings(problem, **options)
-    return train_active(problem, settings, parse_budget(options["budget"]), rng, checkpoint=checkpoint, **shared)
+        settings = replace(make_block_settings(problem, **options), population=population)
+        return train_block(problem, settings, budget, rng, **shared)
+    return train_active(
+        problem,
+        make_settings(problem, **options),
+        parse_budget(options["budget"]),
+        rng,
+        checkpoint=checkpoint,
+        **shared,
+    )
 
 
 def train_block(

@@ -56,6 +56,7 @@ class BlockSettings:
     """The parameters of block training; ``C`` is None where it is to be chosen, ``mixes`` are what to choose from.
 
     ``rows`` is how many rows of each class are drawn at most; None goes on until a consumer ends it.
+    ``population`` is how many rows there are where those of the problem are themselves a sample.
     """
 
     mixes: tuple[Mix, ...]
@@ -63,6 +64,7 @@ class BlockSettings:
     rows: int | None = AUTO_ROWS
     tol: float = 1e-3
     max_iter: int = 1000
+    population: int | None = None
 
 
 class BlockRound(NamedTuple):
@@ -168,7 +170,7 @@ class _Training:
 
     def __init__(self, problem: Problem, settings: BlockSettings, rng: np.random.Generator) -> None:
         self._settings = settings
-        self._drawing = Drawing(problem, rng)
+        self._drawing = Drawing(problem, rng, settings.population)
         self._signs = np.random.default_rng(rng.integers(2**63))
         largest = max(problem.n_positive, problem.n_negative)
         self._most = largest if settings.rows is None else min(settings.rows, largest)

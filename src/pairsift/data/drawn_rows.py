@@ -40,11 +40,13 @@ class Piece:
 class Drawing:
     """The rows of a problem in a random order within each class, read as they are asked for.
 
-    A row store tells the system of the rows of a piece before it waits for the first of them.
+    A row store tells the system of the rows of a piece before it waits for the first of them. `population` is how many
+    rows there are where those of the problem are themselves a sample.
     """
 
-    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+    def __init__(self, problem: Problem, rng: np.random.Generator, population: int | None = None) -> None:
         self.problem = problem
+        self._population = max(problem.n_points, population or 0)
         self._keys = [rng.integers(2**64, size=_ROUNDS, dtype=np.uint64) for _ in range(2)]
         self.n_positive = self.n_negative = 0
         self.pieces: list[Piece] = []
@@ -57,7 +59,7 @@ class Drawing:
     @property
     def share(self) -> float:
         """Rows drawn so far, as a share of all."""
-        return self.n_points / self.problem.n_points
+        return self.n_points / self._population
 
     def draw(self, n_positive: int, n_negative: int) -> Piece | None:
         """Read on until so many rows of each class are drawn, or all; None when they are drawn already."""

@@ -230,7 +230,7 @@ class _Training:
         options = settle_options(problem, self._options)
         if not is_block(options["sampling"]):  # few pairs, which are all here
             options["C"] = self._strength(problem).C
-        trained = train(problem, options, self._rng)
+        trained = train(problem, options, self._rng, population=self._counts.n_rows)
         state = trained.state
         chosen = (
             Strength(state.choice.C, state.choice.path) if isinstance(state, BlockState) else Strength(options["C"])

@@ -351,3 +351,13 @@ def test_help_of_fit_is_quick_and_light():
     done = subprocess.run([COMMAND[0], "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "--early-stopping" in done.stdout
+
+
+@pytest.mark.parametrize(("first", "warned"), [("C{}", True), ("kind {}", False)])
+def test_a_column_that_looks_like_ids_is_named(tmp_path, first, warned):
+    pytest.importorskip("pyarrow")
+    rows = [f"{first.format(k if warned else k % 3)},{k % 7},{k % 2}" for k in range(60)]
+    (tmp_path / "rows.csv").write_text("\n".join(["customer,age,bought", *rows]) + "\n")
+    done = run("fit", "rows.csv", "--label", "bought", "-o", "model.safetensors", cwd=tmp_path)
+    assert done.returncode == 0
+    assert ("leave them out: --drop customer." in done.stderr) == warned

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -149,6 +150,13 @@ def fit(
     rows = open_training_data(data, reading, scale=scale)
     if rows.has_qid:
         click.echo(f"{data} has query ids; they are not used: pairs are formed across queries.", err=True)
+    for column in () if rows.encoding is None else rows.encoding.columns:
+        if column.looks_like_ids(rows.problem.n_points):
+            click.echo(
+                f"Column {column.name!r} has {len(column.categories):,} values in {rows.problem.n_points:,} rows. "
+                f"If these are ids, leave them out: --drop {shlex.quote(column.name)}.",
+                err=True,
+            )
     read = time.perf_counter()
     settings = {"method": method, **options, "random_state": random_state, "scale": scale}
     if calibration is not None:

@@ -44,6 +44,10 @@ class Column:
     fill: float | str | None = None
     categories: tuple[str, ...] = ()
 
+    def looks_like_ids(self, n_rows: int) -> bool:
+        """Whether a category is nearly as rare as a row, so that it can say nothing of other rows."""
+        return len(self.categories) > max(20, n_rows / 2)
+
     @property
     def width(self) -> int:
         """Number of features."""

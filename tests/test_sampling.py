@@ -250,7 +250,8 @@ def test_inverse_probabilities_undo_the_sampling(monkeypatch, name, path, gamma,
         ratio = np.sum(v * l) / np.sum(v)
         error = np.sqrt(np.sum((v * (l - ratio)) ** 2)) / np.sum(v)
         assert abs(ratio - expected) < 4.5 * error
-        assert abs(np.mean(l) - expected) > 4.5 * error or n_seeds < 10_000  # the plain mean is biased
+        if name != "soft-tolerant" and n_seeds >= 10_000:  # p = 1 for all that it draws here
+            assert abs(np.mean(l) - expected) > 4.5 * error  # the plain mean is biased
 
 
 def test_which_path_is_taken(monkeypatch):

@@ -16,8 +16,7 @@ from pairsift.engines.columns import Columns
 from pairsift.engines.evaluation import auc_on_engine
 from pairsift.engines.spark import SparkEngine, import_pyspark
 from pairsift.engines.spark_scores import score_column
-from pairsift.estimators.active import _SETTINGS as SETTINGS
-from pairsift.estimators.active import ActiveRankSVM
+from pairsift.estimators.active import SETTINGS, ActiveRankSVM
 from pairsift.model import LinearModel, load_model, save_model
 from pairsift.stats import AucInterval
 
@@ -45,18 +44,6 @@ from pyspark.ml.util import (  # noqa: E402
 )
 from pyspark.sql import functions  # noqa: E402
 
-_SETTINGS = (
-    "C",
-    "gamma",
-    "sampling",
-    "bias_correction",
-    "threshold",
-    "budget",
-    "batch_size",
-    "tol",
-    "max_iter",
-    "loss",
-)
 _DEFAULTS = {name: signature(ActiveRankSVM).parameters[name].default for name in SETTINGS}
 
 

@@ -20,7 +20,8 @@ from pairsift.strength import Strength, choose_active
 from pairsift.training_run import Trained, check_run
 
 _log = logging.getLogger("pairsift")
-_SETTINGS = (
+# What decides what is learned, apart from the data and the seed.
+SETTINGS = (
     "C",
     "gamma",
     "sampling",
@@ -218,7 +219,7 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
         check_run(validation=self.validation, early_stopping=self.early_stopping)
 
     def _settings(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _SETTINGS}
+        return {name: getattr(self, name) for name in SETTINGS}
 
     def _fit_problem(self, problem: Problem) -> None:
         rng, options = make_generator(self.random_state), settle_options(problem, self._settings())

@@ -15,7 +15,7 @@ from pairsift.engines.columns import Columns
 from pairsift.engines.dask import engine_for, import_dask
 from pairsift.engines.evaluation import auc_on_engine
 from pairsift.engines.parts import LABEL, ROW_ID, WEIGHT
-from pairsift.estimators.active import _SETTINGS, ActiveRankSVM
+from pairsift.estimators.active import SETTINGS, ActiveRankSVM
 from pairsift.estimators.base import warn_unconverged
 from pairsift.model import score_rows
 from pairsift.stats import AucInterval
@@ -144,7 +144,7 @@ class DaskRanker(BaseEstimator):
         return auc_on_engine(engine, Columns(features, LABEL), labels, self.coef_[0], sparse=self._sparse, level=level)
 
     def _settings(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _SETTINGS}
+        return {name: getattr(self, name) for name in SETTINGS}
 
 
 def _scores(block: Any, w: FloatArray, intercept: float) -> Any:

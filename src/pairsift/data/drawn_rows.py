@@ -108,13 +108,13 @@ def permute(n: int, keys: AnyArray, k: IntArray) -> IntArray:
         right: AnyArray
         left, right = value[todo] >> half, value[todo] & mask
         for key in keys:
-            left, right = right, left ^ (_mixed(right + key) & mask)
+            left, right = right, left ^ (mix_bits(right + key) & mask)
         value[todo] = (left << half) | right
         todo = todo[value[todo] >= n]
     return value.astype(np.int64)
 
 
-def _mixed(x: AnyArray) -> AnyArray:
+def mix_bits(x: AnyArray) -> AnyArray:
     """Mix the bits of 64-bit numbers (the finisher of splitmix64)."""
     x = (x ^ (x >> np.uint64(30))) * _MIX[0]
     x = (x ^ (x >> np.uint64(27))) * _MIX[1]

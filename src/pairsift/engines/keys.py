@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pairsift.data.drawn_rows import mix_bits
 from pairsift.data.tables import import_pyarrow
 
 Words = npt.NDArray[np.uint64]
@@ -34,9 +35,9 @@ def seed_words(random_state: int | None) -> tuple[int, int]:
 
 def draw_order(seed: tuple[int, int], pass_number: int, high: Words, low: Words) -> Words:
     """Return where each key stands in the random order of a pass; all values of 64 bits are equally likely."""
-    salt = _mixed(_word(seed[0]) + _word(pass_number + 1) * _GOLDEN)
-    mixed = _mixed(_mixed(high ^ salt) + low * _GOLDEN)
-    return _mixed(mixed ^ _word(seed[1]))
+    salt = mix_bits(_word(seed[0]) + _word(pass_number + 1) * _GOLDEN)
+    mixed = mix_bits(mix_bits(high ^ salt) + low * _GOLDEN)
+    return mix_bits(mixed ^ _word(seed[1]))
 
 
 def order_limit(wanted: int, available: int) -> int:
@@ -77,13 +78,6 @@ def _digests(array: Any) -> tuple[Words, Words]:
     digests = b"".join(hashlib.blake2b(text.encode(), digest_size=16).digest() for text in texts)
     words = np.frombuffer(digests, dtype="<u8").reshape(-1, 2).astype(np.uint64)
     return words[codes, 0], words[codes, 1]
-
-
-def _mixed(words: Words) -> Words:
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: Words = words ^ (words >> np.uint64(31))
-    return mixed
 
 
 def _word(value: int) -> Words:

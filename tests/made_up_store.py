@@ -68,7 +68,7 @@ def fill_like_the_paper(path, sets):
                 corrected = next(row for row in filler.results.rows("auc", here, method) if row.pool == pool).result[
                     "auc"
                 ]
-                filler.put("bias", here, method, corrected - gain, pool=pool, bias_correction=False)
+                filler.put("bias", here, method, min(1.0, corrected - gain), pool=pool, bias_correction=False)
             assert value
         row = paper()["statistics"]["rows"][name]
         statistics = {key: row[key] for key in ("points", "pairs", "dimension", "auc")}

@@ -61,15 +61,26 @@ SPOILT = {
     "dataset = x'ff'": "a text is required",
     "fold = 'x'": "whole numbers",
     "train_cpu = 'x'": "seconds must be numbers",
+    "train_cpu = -1": "seconds must be numbers from 0",
+    "train_wall = 1e300": "seconds must be numbers from 0",
     "result = '[]'": "JSON object is required",
     "result = '{\"auc\": NaN}'": "NaN is no number",
     'result = \'{"auc": "7"}\'': "an AUC is a number",
+    "result = '{\"auc\": -0.1}'": "an AUC is a number from 0 to 1",
+    "result = '{\"auc\": 1e300}'": "an AUC is a number from 0 to 1",
+    f"result = '{{\"auc\": 1{'0' * 400}}}'": "an AUC is a number from 0 to 1; got 10",
+    'result = \'{"auc": 0.5, "rejected": -1}\'': "rejected draws must be a number from 0",
+    'result = \'{"auc": 0.5, "curve": {"pairs": [1], "auc": [2]}}\'': "an AUC is at most 1",
+    'result = \'{"auc": 0.5, "curve": {"pairs": [-1], "auc": [0.5]}}\'': "a curve holds numbers from 0",
     'result = \'{"auc": 0.5, "curve": 3}\'': "a curve is an object",
     'settings = \'{"C": "x"}\'': "settings must be numbers",
+    "settings = '{\"budget\": -8000}'": "settings must be numbers from 0",
+    "settings = '{\"budget\": 1e300}'": "settings must be numbers from 0",
+    f"settings = '{{\"budget\": 1{'0' * 400}}}'": "settings must be numbers from 0",
 }
 
 
-@pytest.mark.parametrize("change", SPOILT)
+@pytest.mark.parametrize("change", SPOILT, ids=lambda change: change[:60])
 def test_a_spoilt_store_of_results_is_refused(tmp_path, change):
     """Fuzzing found exceptions of every kind in the page and the tables, which took the rows as they were."""
     filler = Filler(tmp_path / "r.sqlite")

@@ -27,8 +27,10 @@ from pairsift.report import build_report, markdown, page
 FIELDS = ["", "1", "-0", "1e400", "nan", "NA", '"', '""', '"a,b"', "a\x00b", "é", "\xff", "true", "2024-01-01", "0x1"]
 FIELDS += ["9" * 400, "'", "=1+1", "\t", " ", "\r", "a" * 3000, "1;2", "1.5", "x", "０", "\ufeff", "-", "inf", "1_0"]
 DELIMITERS = [None, ",", ";", "\t", "|", '"', "\n", "é", "", ",,", "1", "\x00", "\\"]
+ODD: list[Any] = [None, "x", -1, 2, 1e300, 5e-324, 10**400, [], {}, True, [1], float("nan"), {"a": 1}]
 VALUES: list[Any] = [None, "", "x", -1, 0, 2**62, 1.5, float("inf"), b"\xff", "{}", "[]", "null", '{"auc": "x"}', "NaN"]
 VALUES += ['{"auc": NaN}', '{"curve": {"pairs": [1], "auc": []}}', '{"auc": 0.5, "curve": 3}', '{"C": "x"}', "done"]
+VALUES += [1e300, 5e-324]
 
 
 def main() -> int:
@@ -165,7 +167,7 @@ def _spoilt_json(chance: random.Random, connection: sqlite3.Connection, column: 
         if chance.random() < 0.3:
             del parent[key]
         else:
-            parent[key] = chance.choice([None, "x", -1, 2, 1e300, [], {}, True, [1], float("nan"), {"a": 1}])
+            parent[key] = chance.choice(ODD)
         return json.dumps(content)
 
 

@@ -6,7 +6,6 @@ they rely on is checked here, once.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +13,8 @@ from pairsift.experiments.results import STATUSES, Row
 
 _TEXTS = ("experiment", "dataset", "method", "version", "machine", "finished_at")
 _COUNTS = ("points", "positives", "negatives", "pairs", "dimension")
+_MOST_SECONDS = 1e9  # thirty years
+_MOST = 1e18  # of any other number: sums, squares and ratios of such numbers are still numbers
 
 
 def check_row(row: Row) -> None:
@@ -31,11 +32,11 @@ def _fault(row: Row) -> str | None:
         return "fold, pool and seed must be whole numbers"
     if row.status not in STATUSES:
         return f"the status {row.status!r} is not known"
-    if not all(seconds is None or _is_number(seconds) for seconds in (row.train_cpu, row.train_wall)):
-        return "seconds must be numbers"
+    if not all(seconds is None or _is_number(seconds, _MOST_SECONDS) for seconds in (row.train_cpu, row.train_wall)):
+        return f"seconds must be numbers from 0 to {_MOST_SECONDS:g}"
     settings = row.settings
     if not all(isinstance(value, bool) or value == "uniform" or _is_number(value) for value in settings.values()):
-        return "settings must be numbers"
+        return f"settings must be numbers from 0 to {_MOST:g}"
     if settings.get("gamma") is True or any(settings.get(name) == "uniform" for name in settings if name != "gamma"):
         return "only gamma can be uniform"
     return None
@@ -49,10 +50,10 @@ def _result_fault(row: Row) -> str | None:
         good = good and isinstance(result.get("auc", ""), str) and isinstance(differs, Mapping)
         good = good and all(_is_difference(value) for value in (differs or {}).values())
         return None if good else "statistics must be counts"
-    if not _is_number(result.get("auc")):
-        return f"an AUC is a number; got {result.get('auc')!r}"
+    if not _is_number(result.get("auc"), 1):
+        return f"an AUC is a number from 0 to 1; got {_short(result.get('auc'))}"
     if "rejected" in result and not _is_number(result["rejected"]):
-        return "the number of rejected draws must be a number"
+        return f"the number of rejected draws must be a number from 0 to {_MOST:g}"
     return _curve_fault(result["curve"]) if "curve" in result else None
 
 
@@ -61,9 +62,14 @@ def _curve_fault(curve: Any) -> str | None:
         return "a curve is an object of lists"
     if len({len(part) for part in curve.values()}) > 1 or "pairs" not in curve:
         return "the lists of a curve must be of equal length, and say at how many pairs"
-    if not all(_is_number(value) for part in curve.values() for value in part):
-        return "a curve holds numbers"
+    if not all(_is_number(value, 1 if name == "auc" else _MOST) for name, part in curve.items() for value in part):
+        return f"a curve holds numbers from 0 to {_MOST:g}, and an AUC is at most 1"
     return None
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}…"
 
 
 def _is_difference(value: Any) -> bool:
@@ -74,5 +80,6 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _is_number(value: Any, most: float = _MOST) -> bool:
+    """Whether a value is a number from 0 to `most`; comparing also refuses NaN, and whole numbers beyond any float."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most

@@ -24,7 +24,6 @@ import numpy as np
 
 from pairsift._typing import FloatArray
 from pairsift.data.drawn_rows import Drawing, Piece, compacted
-from pairsift.data.rows import CsrRows, DenseRows
 from pairsift.solvers.mixed import MixedSolution, solve_mixed
 from pairsift.solvers.mixed_objective import Mix
 from pairsift.strength.judge import Judge
@@ -237,8 +236,7 @@ def _new_judge(drawing: Drawing, most: int) -> Judge | None:
 
 def _most_rows(judge: Piece) -> int:
     """Return how many rows of each class to learn from."""
-    assert isinstance(judge.rows, CsrRows | DenseRows)
-    values = judge.rows.values.size / max(judge.rows.n_rows, 1)
+    values = judge.rows.n_stored / max(judge.rows.n_rows, 1)
     return max(min(LEARNING_ROWS, int(LEARNING_VALUES / max(values, 1) / 2)), 500)
 
 

@@ -59,11 +59,12 @@ class RowSource(Protocol):
 
 
 class MemoryRows:
-    """Rows in memory; use `DenseRows` or `CsrRows`."""
+    """Rows in memory, with how many values they store; use `DenseRows` or `CsrRows`."""
 
     kernel: _core._RowKernels
 
     def __init__(self, n_stored: int) -> None:
+        self.n_stored = n_stored
         self._check_on_read = n_stored > FULL_CHECK_VALUES
         if not self._check_on_read:
             self._refuse(self.kernel.first_bad_in_range(0, self.n_rows))

@@ -31,6 +31,7 @@ from pairsift.solvers.full_objective import dot
 from pairsift.solvers.mixed_objective import Mix, MixedObjective, MixedPoint
 from pairsift.solvers.newton import Iterate, newton_iterates
 from pairsift.solvers.preconditioner import Preconditioner
+from pairsift.solvers.thinned_curvature import ThinnedCurvature, can_be_thinned
 
 SMALL_PART = 0.02
 FORCING = 0.3
@@ -127,6 +128,8 @@ class _Solver:
     ) -> None:
         self._objective, self._tol, self._max_iter = objective, tol, max_iter
         self._precondition = Preconditioners(objective)
+        thinned = not self._precondition.written and can_be_thinned(objective)
+        self._curved = ThinnedCurvature(objective.pieces, objective.C, objective.mix) if thinned else objective
         self._precision = tol if precision is None else precision
         self._left_out = 1 - share_drawn
         self._signs = signs
@@ -187,7 +190,7 @@ class _Solver:
             point = objective.from_scores(point.w, point.p, point.q, mix)
 
     def _newton(self, point: MixedPoint) -> Iterator[Iterate[MixedPoint]]:
-        return newton_iterates(self._objective, point, self._precondition, lambda at: FORCING * at.norm)
+        return newton_iterates(self._curved, point, self._precondition, lambda at: FORCING * at.norm)
 
     def _errors(self, at: Iterate[MixedPoint], n_iter: int) -> tuple[float, bool]:
         """Return the optimisation error, and whether it is below the stated part of the sampling error."""
@@ -234,7 +237,7 @@ def _sampling_error(
 class Preconditioners:
     """(w, mix) -> something that divides by an approximate Hessian, made of the first rows.
 
-    The Hessian is written out and factorised where that is cheap; otherwise its diagonal is taken.
+    The Hessian is written out and factorised where that is cheap (`written`); otherwise its diagonal is taken.
     """
 
     def __init__(self, objective: MixedObjective) -> None:
@@ -243,11 +246,11 @@ class Preconditioners:
             if taken < SAMPLE_ROWS:
                 pieces.append(piece)
                 taken += max(piece.n_positive, piece.n_negative)
-        written = _work(pieces, objective.mix) <= CHEAP_WORK
-        if written and objective.mix.gamma > 0:
+        self.written = _work(pieces, objective.mix) <= CHEAP_WORK
+        if self.written and objective.mix.gamma > 0:
             pieces = _few_rows(pieces)
         self._sample = MixedObjective(pieces, objective.C, objective.mix)
-        self._squares = None if written else [_squares(piece) for piece in pieces]
+        self._squares = None if self.written else [_squares(piece) for piece in pieces]
         self._last: tuple[FloatArray, Preconditioner] | None = None
 
     def __call__(self, w: FloatArray, mix: Mix) -> Preconditioner:
@@ -349,7 +352,7 @@ def _few_rows(pieces: Sequence[Piece]) -> list[Piece]:
     """Return rows of the largest piece, evenly spread, so few that the pairs among them take about `PAIR_WORK`."""
     piece = max(pieces, key=lambda piece: min(piece.n_positive, piece.n_negative))
     rows = piece.rows
-    per_row = max(_values(piece).size / max(rows.n_rows, 1), 1.0) * rows.n_features
+    per_row = max(rows.n_stored / max(rows.n_rows, 1), 1.0) * rows.n_features
     n = max(int(PAIR_WORK / per_row / 2), rows.n_features)
     i, j = min(n, piece.n_positive), min(n, piece.n_negative)
     if i + j == rows.n_rows:
@@ -365,7 +368,7 @@ def _work(pieces: Sequence[Piece], mix: Mix) -> float:
     """Return how many multiplications it takes to write the Hessian out and to factorise it."""
     d, work = pieces[0].rows.n_features, 0.0
     for piece in pieces:
-        stored = float(_values(piece).size)
+        stored = float(piece.rows.n_stored)
         work += stored * (d if mix.gamma > 0 else stored / max(piece.rows.n_rows, 1))
     return work + d**3 / 3
 

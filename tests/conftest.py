@@ -11,8 +11,28 @@ ENGINES = Path(__file__).parent / "engines"
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 
+def pytest_addoption(parser):
+    """Add the option of `tests/fits_beside.py`."""
+    parser.addoption("--fit-beside", type=int, default=0, metavar="N", help="let N threads fit models meanwhile")
+
+
+def pytest_collection_finish(session):
+    """Start the threads that fit beside the tests, if there are to be any."""
+    if session.config.option.fit_beside and not session.config.option.collectonly:
+        from fits_beside import FitsBeside
+
+        session.fits = FitsBeside(session.config.option.fit_beside)
+        session.fits.start()
+
+
 def pytest_sessionfinish(session):
-    """Fail a run in CI that skipped a test: there everything that tests need is installed."""
+    """Fail a run whose fits beside differ from those alone, and one in CI that skipped a test: CI has all they need."""
+    fits = getattr(session, "fits", None)
+    if fits is not None:
+        fits.stop()
+        print(f"\n{fits.n_fits} fits beside the tests, {len(fits.faults)} faults", *fits.faults[:20], sep="\n")
+        if fits.faults or fits.n_fits == 0:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get("CI") == "true" and "PAIRSIFT_DATA" in os.environ and reporter.stats.get("skipped"):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -20,6 +20,7 @@ from pairsift.solvers import combined
 from pairsift.solvers.combined import draw_terms, fit_combined
 from pairsift.solvers.combined_reference import combined_steps
 from pairsift.stats import auc
+from test_cli import run, write_svmlight
 
 
 def make_data(n=60, n_features=5, seed=0):
@@ -274,3 +275,30 @@ def test_paper_data(name):
         areas.append(auc(y_test, X_test @ result.w - result.theta))
     assert np.mean(areas) == pytest.approx(target, abs=0.003)
     assert min(seconds) < (0.1 if name != "mnist" else 0.5)
+
+
+@pytest.mark.parametrize("point_loss", ["hinge", "squared"])
+@pytest.mark.parametrize("pair_probability", [0.0, 0.5, 1.0])
+def test_the_objective_at_the_end_is_that_of_its_definition(point_loss, pair_probability):
+    """On 1000 terms of the same law: a mean of about the same."""
+    X, y = make_ranking(2000, 4, random_state=2)
+    found = fit_combined(make_problem(as_rows(X), y > 0), 5.0, point_loss, True, pair_probability, 5000, 0)
+    scores, rng = X @ found.w - found.theta, np.random.default_rng(1)
+    draws = [rng.choice(np.flatnonzero(y == label), 20_000) for label in (1, 0)]
+    pairs = np.mean(np.maximum(0, 1 - scores[draws[0]] + scores[draws[1]]))
+    margins = (2 * y - 1) * scores
+    points = np.mean(np.maximum(0, 1 - margins) if point_loss == "hinge" else 0.5 * (1 - margins) ** 2)
+    start = pair_probability + (1 - pair_probability) * (1.0 if point_loss == "hinge" else 0.5)
+    expected = (found.w @ found.w / 10 + pair_probability * pairs + (1 - pair_probability) * points) / start
+    assert found.objective_ratio == pytest.approx(expected, rel=0.1)
+    assert found.settled
+
+
+def test_the_command_says_that_steps_did_not_settle(tmp_path):
+    X, y = make_ranking(400, 3, random_state=0)
+    write_svmlight(tmp_path / "rows.svm", X * [1e-3, 1.0, 1e3], y)
+    said = run("fit", tmp_path / "rows.svm", "-o", tmp_path / "m", "--method", "combined", "--random-state", 0)
+    assert said.returncode == 0
+    assert "did not settle" in said.stderr
+    scaled = run("fit", tmp_path / "rows.svm", "-o", tmp_path / "m", "--method", "combined", "--scale", "standard")
+    assert "settle" not in scaled.stderr

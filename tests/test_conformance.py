@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -322,7 +323,9 @@ AWKWARD = ["empty rows", "equal rows of both classes", "all rows equal", "consta
 @pytest.mark.parametrize("sparse", [False, True])
 def test_legal_but_awkward_data(kind, case, sparse):
     X, y = awkward(case)
-    model = make(kind).fit(sp.csr_array(X) if sparse else X, y)
+    is_too_much = kind is estimators.CombinedRankingRegression and case == "different scales"
+    with pytest.warns(ConvergenceWarning, match="did not settle") if is_too_much else nullcontext():
+        model = make(kind).fit(sp.csr_array(X) if sparse else X, y)
     assert np.all(np.isfinite(model.coef_))
     assert np.isfinite(model.intercept_[0])
     if hasattr(model, "gap_"):

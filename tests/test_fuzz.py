@@ -22,22 +22,26 @@ def run_tool(tmp_path, name, *arguments):
     return done.stdout
 
 
+# A fixed seed and a fixed number of inputs, about a minute in all: every run tries the same. The limits in seconds are
+# for machines that are far slower.
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["store", "model"])
 def test_headers(tmp_path, target):
-    assert "0 findings" in run_tool(tmp_path, "fuzz_headers.py", target, "--seconds", 15, "--seed", 1)
+    options = ["--inputs", 40_000, "--guided", 0, "--seconds", 400, "--seed", 1]
+    assert "0 findings" in run_tool(tmp_path, "fuzz_headers.py", target, *options)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["csv", "results"])
-def test_tables(tmp_path, target):
-    assert "0 findings" in run_tool(tmp_path, "fuzz_tables.py", target, "--seconds", 10, "--seed", 1)
+@pytest.mark.parametrize(("target", "runs"), [("csv", 1500), ("results", 800)])
+def test_tables(tmp_path, target, runs):
+    options = ["--runs", runs, "--seconds", 400, "--seed", 1]
+    assert "0 findings" in run_tool(tmp_path, "fuzz_tables.py", target, *options)
 
 
 @pytest.mark.slow
 def test_svmlight(tmp_path):
-    options = ["--inputs", 20_000, "--guided", 10**7, "--seconds", 15, "--numbers", 20_000, "--line-bytes", 10**6]
-    said = run_tool(tmp_path, "fuzz_svmlight.py", *options, "--flips", 20, "--seed", 1)
+    options = ["--inputs", 60_000, "--guided", 60_000, "--seconds", 200, "--numbers", 100_000, "--line-bytes", 10**6]
+    said = run_tool(tmp_path, "fuzz_svmlight.py", *options, "--flips", 50, "--seed", 1)
     assert "no finding" in said
     assert "cleanly" in said
 

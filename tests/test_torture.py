@@ -63,9 +63,11 @@ def test_features_whose_squares_overflow_are_refused(kind):
 @every
 def test_scales_that_differ_a_million_fold(kind):
     X, y = easy()
-    model = fit(kind, X * [1e-3, 1.0, 1e3], y)
-    if hasattr(model, "gap_"):  # stochastic gradient has no certificate, and does not settle on such columns
-        assert model.score(X * [1e-3, 1.0, 1e3], y) > 0.75
+    if kind.__name__ == "CombinedRankingRegression":
+        with pytest.warns(ConvergenceWarning, match="did not settle.*may be worse than chance"):
+            kind(random_state=0).fit(X * [1e-3, 1.0, 1e3], y)
+        return
+    assert fit(kind, X * [1e-3, 1.0, 1e3], y).score(X * [1e-3, 1.0, 1e3], y) > 0.75
 
 
 @every

@@ -1,9 +1,10 @@
-"""Run the fault campaign: every attack of tests/faults and every fuzz target; print the table, write it into the docs.
+"""Run the campaign: every attack of tests/faults, fuzz target, sanitizer and hard test; print the table, write it.
 
-    python tools/campaign.py [--short [--full NAME,...]] [--only NAME,...] [--jobs 1] [--seed 0] [--write docs/trust.md]
+    python tools/campaign.py [--only NAME,...] [--seed 0] [--write docs/trust.md | --short]
 
---short makes few tries and fuzzes for seconds, as the tests do; --full names attacks that are made in full even so.
-The status is 1 if anything was lost.
+--write puts the table into a file: a line of this run replaces the last one of the same attack, and what was not run
+keeps its line with the time at which it was. --short makes few tries and writes nothing. The status is 1 if anything
+was lost.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import json
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,16 +30,64 @@ sys.path.insert(0, str(ROOT / "tests"))
 from faults.attacks import ATTACKS  # noqa: E402 - found through the line above
 
 BEGIN, END = "<!-- campaign: begin -->", "<!-- campaign: end -->"
-# Target, command, options of the whole campaign, options of the short one.
-FUZZ = {
-    "svmlight text": ("fuzz_svmlight.py", ["--inputs", "1000000", "--guided", "1000000"], ["--short"]),
-    "header of row stores": ("fuzz_headers.py store", ["--runs", "2000000"], ["--seconds", "20"]),
-    "header of models": ("fuzz_headers.py model", ["--runs", "2000000"], ["--seconds", "20"]),
-    "CSV and its options": ("fuzz_tables.py csv", ["--runs", "10000"], ["--seconds", "20"]),
-    "results stores": ("fuzz_tables.py results", ["--runs", "10000"], ["--seconds", "20"]),
+HEAD = ["| attack | count | survived | lost | how long | ended (UTC) |", "|---|---|---|---|---|---|"]
+
+
+class Command(NamedTuple):
+    """A program that counts what it tried: its name in the table, its line, and its line in short."""
+
+    title: str
+    full: str
+    short: str
+
+
+COMMANDS = {
+    "fuzz-svmlight": Command(
+        "fuzzing: svmlight text (ASan, UBSan)",
+        "tools/fuzz_svmlight.py --inputs 1000000 --guided 1000000 --seed SEED",
+        "tools/fuzz_svmlight.py --inputs 20000 --guided 20000 --numbers 20000 --line-bytes 1000000 --flips 20",
+    ),
+    "fuzz-store": Command(
+        "fuzzing: header of row stores",
+        "tools/fuzz_headers.py store --inputs 1000000 --guided 1000000 --seed SEED",
+        "tools/fuzz_headers.py store --inputs 10000 --guided 10000",
+    ),
+    "fuzz-model": Command(
+        "fuzzing: header of models",
+        "tools/fuzz_headers.py model --inputs 1000000 --guided 1000000 --seed SEED",
+        "tools/fuzz_headers.py model --inputs 10000 --guided 10000",
+    ),
+    "fuzz-csv": Command(
+        "fuzzing: CSV and its options",
+        "tools/fuzz_tables.py csv --runs 10000 --seed SEED",
+        "tools/fuzz_tables.py csv --runs 1000",
+    ),
+    "fuzz-results": Command(
+        "fuzzing: results stores",
+        "tools/fuzz_tables.py results --runs 10000 --seed SEED",
+        "tools/fuzz_tables.py results --runs 300",
+    ),
+    "address": Command("kernel tests, address sanitizer", *["tools/sanitize.py address"] * 2),
+    "undefined": Command("kernel tests, undefined-behaviour sanitizer", *["tools/sanitize.py undefined"] * 2),
+    "thread": Command("kernel tests, thread sanitizer", *["tools/sanitize.py thread"] * 2),
+    "two-fits": Command(
+        "all fast tests while two threads fit",
+        "-m pytest -q tests --fit-beside 2 -m not+slow",
+        "-m pytest -q tests/test_dual.py --fit-beside 2 -m not+slow",
+    ),
+    "torture": Command(
+        "numbers that break things",
+        "-m pytest -q tests/test_torture.py",
+        "-m pytest -q tests/test_torture.py -m not+slow",
+    ),
+    "determinism": Command("the same bits", *["-m pytest -q tests/test_determinism.py"] * 2),
 }
-SHORT_SVMLIGHT = ["--inputs", "20000", "--guided", "10000000", "--seconds", "15", "--line-bytes", "1000000"]
-SHORT_SVMLIGHT += ["--numbers", "20000", "--flips", "20"]
+_COUNTS = (
+    r"^(\d+) (?:mutated|inputs|damaged|tests)",
+    r"number_of_executed_units: (\d+)",
+    r"^(?:\d+ failed, )?(\d+) passed",
+    r"^(\d+) failed",
+)
 
 
 class Line(NamedTuple):
@@ -49,33 +98,36 @@ class Line(NamedTuple):
     lost: int
     seconds: float
 
+    def __str__(self) -> str:
+        ended = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
+        survived = f"{self.count - self.lost:,}"
+        return f"| {self.attack} | {self.count:,} | {survived} | {self.lost} | {self.seconds:.0f} s | {ended} |"
+
 
 def main() -> int:
     """Run; return 1 if something was lost."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--short", action="store_true")
-    parser.add_argument("--full", default="", help="with --short: attacks to make in full")
-    parser.add_argument("--jobs", type=int, default=1, help="attacks at a time")
-    parser.add_argument("--only", help="names of attacks, or fuzz; separated by commas")
+    parser.add_argument("--only", help=f"separated by commas, of: {', '.join([*ATTACKS, *COMMANDS])}")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--write", type=Path, help="a file with the markers between which the table stands")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--short", action="store_true")
+    how.add_argument("--write", type=Path, help="a file with the markers between which the table stands")
     options = parser.parse_args()
-    wanted = options.only.split(",") if options.only else [*ATTACKS, "fuzz"]
-    work = [partial(_attack, name, _is_short(name, options), options.seed) for name in ATTACKS if name in wanted]
-    if "fuzz" in wanted:
-        work += [partial(_fuzz, name, options.short, options.seed) for name in FUZZ]
-    with ThreadPoolExecutor(options.jobs) as pool:
-        lines = list(pool.map(lambda attack: attack(), work))
-    text = table(lines, " ".join(sys.argv[1:]))
-    print(text)
-    if options.write:
-        before, _, rest = options.write.read_text(encoding="utf-8").partition(BEGIN)
-        options.write.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
-    return 1 if any(line.lost for line in lines) else 0
-
-
-def _is_short(name: str, options: argparse.Namespace) -> bool:
-    return options.short and name not in options.full.split(",")
+    wanted = options.only.split(",") if options.only else [*ATTACKS, *COMMANDS]
+    unknown = set(wanted) - {*ATTACKS, *COMMANDS}
+    if unknown:
+        parser.error(f"not known: {', '.join(sorted(unknown))}")
+    lost = 0
+    rows: list[str] = []
+    for name in wanted:
+        line = (_attack if name in ATTACKS else _command)(name, options.short, options.seed)
+        lost += line.lost
+        rows.append(str(line))
+        print(line, file=sys.stderr, flush=True)
+        if options.write:
+            write(options.write, rows)
+    print("\n".join([*HEAD, *rows]))
+    return 1 if lost else 0
 
 
 def _attack(name: str, short: bool, seed: int) -> Line:
@@ -91,39 +143,56 @@ def _attack(name: str, short: bool, seed: int) -> Line:
     return Line(tally["attack"], tally["count"], tally["lost"], seconds)
 
 
-def _fuzz(name: str, short: bool, seed: int) -> Line:
-    command, full, brief = FUZZ[name]
-    program, *target = command.split()
-    given = (SHORT_SVMLIGHT if program == "fuzz_svmlight.py" else brief) if short else full
-    line = [sys.executable, str(ROOT / "tools" / program), *target, *given, "--seed", str(seed)]
+def _command(name: str, short: bool, seed: int) -> Line:
+    title, full, brief = COMMANDS[name]
+    words = [word.replace("SEED", str(seed)).replace("+", " ") for word in (brief if short else full).split()]
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
+        # Tests are run where they are; a fuzz program keeps its findings in the folder that it runs in.
+        is_tests = words[0] == "-m"
+        words = words if is_tests else [str(ROOT / words[0]), *words[1:]]
         done = subprocess.run(
-            line, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+            [sys.executable, *words],
+            cwd=ROOT if is_tests else folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
         )
-    tried = _counted(done.stdout)
+        for finding in Path(folder).glob("finding*"):
+            shutil.move(finding, Path.cwd())
     if done.returncode != 0:
-        print(done.stdout[-2000:], file=sys.stderr)
-    return Line(f"fuzzing: {name}", tried, int(done.returncode != 0), time.monotonic() - started)
+        print(done.stdout[-3000:], file=sys.stderr)
+    return Line(title, counted(done.stdout), int(done.returncode != 0), time.monotonic() - started)
 
 
-def _counted(said: str) -> int:
-    """Return how many inputs a fuzz program says it tried."""
-    found = re.findall(r"^(\d+) (?:mutated|inputs|damaged)", said, re.MULTILINE)
-    found += re.findall(r"number_of_executed_units: (\d+)", said)
-    return sum(map(int, found))
+def counted(said: str) -> int:
+    """Return how many inputs or tests a program says it tried."""
+    return sum(int(count) for pattern in _COUNTS for count in re.findall(pattern, said, re.MULTILINE))
 
 
-def table(lines: list[Line], given: str) -> str:
-    """Return the table in Markdown, with when and where it was made."""
-    rows = [
-        f"| {line.attack} | {line.count:,} | {line.count - line.lost:,} | {line.lost} | {line.seconds:.0f} s |"
-        for line in lines
-    ]
+def write(path: Path, rows: list[str]) -> None:
+    """Put lines into the table of a file, each in the place of the last one of its attack."""
+    before, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)
+    old, _, after = rest.partition(END)
     where = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()}"
-    when = datetime.now(UTC).date().isoformat()
-    head = ["| attack | count | survived | lost | how long |", "|---|---|---|---|---|"]
-    return "\n".join([f"`python tools/campaign.py {given}`, {when}, {where}:", "", *head, *rows])
+    said = [f"`python tools/campaign.py --write {path.name}`, {where}:", "", *HEAD, *merged(_rows(old), rows)]
+    path.write_text("\n".join([f"{before}{BEGIN}", *said, f"{END}{after}"]), encoding="utf-8")
+
+
+def merged(old: Iterable[str], new: Iterable[str]) -> list[str]:
+    """Return the rows of a table with new ones in the place of old ones of the same name."""
+    by_name = {_name(row): row for row in old}
+    by_name.update({_name(row): row for row in new})
+    return list(by_name.values())
+
+
+def _rows(table: str) -> list[str]:
+    return [row for row in table.splitlines() if row.count("|") == HEAD[0].count("|") and row not in HEAD]
+
+
+def _name(row: str) -> str:
+    return row.split("|")[1].strip()
 
 
 if __name__ == "__main__":

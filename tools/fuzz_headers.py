@@ -1,10 +1,11 @@
 """Fuzz the headers that we read: of row stores and of model files.
 
-    python tools/fuzz_headers.py store|model [--runs 2000000] [--seconds 60] [--seed 0]
+    python tools/fuzz_headers.py store|model [--inputs 1000000] [--guided 1000000] [--seconds 60] [--seed 0]
 
-Each input is damaged bytes, or a header that is well formed and wrong. It must be read, or refused by a ValueError.
-With atheris (`pip install atheris`) the search is guided by coverage; without it, seeds are damaged at random. A
-finding ends with a status that is not 0, and its bytes are kept in the current folder.
+Each input is damaged bytes, or a header that is well formed and wrong. It is a file in memory and read as any other;
+it must be read, or refused by a ValueError. First seeds are damaged at random: the same seed gives the same inputs.
+Then, with atheris (`pip install atheris`), the search is guided by coverage. A finding ends with a status that is not
+0, and its bytes are kept in the current folder.
 """
 
 from __future__ import annotations
@@ -66,20 +67,23 @@ def main() -> int:
     """Run; print the counts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("target", choices=list(READERS))
-    parser.add_argument("--runs", type=int, default=2_000_000)
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop then, even if there are runs left")
+    parser.add_argument("--inputs", type=int, default=1_000_000, help="seeds damaged at random")
+    parser.add_argument("--guided", type=int, default=1_000_000, help="inputs of atheris, where it is installed")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop then, even if inputs are left")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     warnings.simplefilter("error")  # an overflow that NumPy only warns of is a finding
     target = make_target(options.target)
     run = _Run(target, options)
-    try:
-        import atheris
-    except ImportError:
-        print("atheris is not installed: seeds are damaged at random, without coverage", file=sys.stderr)
-        run.at_random()
-    else:
-        run.guided(atheris, READERS[options.target])
+    run.at_random()
+    if options.guided:
+        try:
+            import atheris
+        except ImportError:
+            print("atheris is not installed: no search by coverage", file=sys.stderr)
+        else:
+            run.guided(atheris, READERS[options.target])
+    run.report()
     return 0
 
 
@@ -114,17 +118,14 @@ class _Run:
         except ValueError:
             self._counts["refused"] += 1
         except BaseException:
-            kept = Path(f"finding-{self._options.target}-{self._counts['read'] + self._counts['refused']}")
+            kept = Path(f"finding-{self._options.target}-{self._tried}")
             kept.write_bytes(content)
             print(f"FINDING, kept as {kept}", file=sys.stderr)
             raise
-        if sum(self._counts.values()) >= self._options.runs or self._late():
-            self._report()
-            os._exit(0)  # libFuzzer has no other way out
 
     def at_random(self) -> None:
         """Damage the seeds."""
-        while True:
+        while self._tried < self._options.inputs and not self._late():
             content = self._chance.choice(self._target.seeds)
             for _ in range(self._chance.choice([1, 1, 2])):
                 content = self._target.damage(self._chance, content)
@@ -134,6 +135,13 @@ class _Run:
         """Let coverage guide the search; most of the mutations know the format."""
         for module in readers:
             _instrument(atheris, module)
+        wanted = self._tried + self._options.guided
+
+        def try_one(content: bytes) -> None:
+            self.try_one(content)
+            if self._tried >= wanted or self._late():
+                self.report()
+                os._exit(0)  # libFuzzer has no other way out
 
         def mutate(data: bytes, most: int, seed: int) -> bytes:
             chance = random.Random(seed)
@@ -145,8 +153,15 @@ class _Run:
             for k, content in enumerate(self._target.seeds):
                 (Path(folder) / f"seed{k}").write_bytes(content)
             atheris.Setup(
-                [sys.argv[0], f"-seed={self._options.seed + 1}", "-max_len=20000", "-verbosity=0", folder],
-                self.try_one,
+                [
+                    sys.argv[0],
+                    f"-seed={self._options.seed + 1}",
+                    "-max_len=20000",
+                    "-len_control=0",
+                    "-verbosity=0",
+                    folder,
+                ],
+                try_one,
                 custom_mutator=mutate,
             )
             atheris.Fuzz()
@@ -154,10 +169,14 @@ class _Run:
     def _late(self) -> bool:
         return time.monotonic() - self._started > self._options.seconds
 
-    def _report(self) -> None:
-        total = sum(self._counts.values())
+    @property
+    def _tried(self) -> int:
+        return sum(self._counts.values())
+
+    def report(self) -> None:
+        """Print the counts."""
         seconds = time.monotonic() - self._started
-        print(f"{total} inputs for the header of a {self._options.target} in {seconds:.0f} s: ", end="")
+        print(f"{self._tried} inputs for the header of a {self._options.target} in {seconds:.0f} s: ", end="")
         print(f"{self._counts['read']} read, {self._counts['refused']} refused, 0 findings", flush=True)
 
 

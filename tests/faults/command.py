@@ -45,7 +45,7 @@ class Running:
         """Send a signal, if the process is still there."""
         os.kill(self.pid, number)  # until it is waited for, its number is not given to another
 
-    def wait(self, seconds: float = 120.0) -> Ended:
+    def wait(self, seconds: float = 600.0) -> Ended:
         """Wait until it ends; one that takes too long is killed and says so."""
         limit = time.monotonic() + seconds
         while True:

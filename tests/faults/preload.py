@@ -30,6 +30,6 @@ def run_with(shim: Path, line: tuple[str, ...], folder: Path, before: str = "", 
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     return Ended(done.returncode, done.stdout, done.stderr)

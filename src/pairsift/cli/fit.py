@@ -175,12 +175,20 @@ def fit(
         fitted = _fit_other(method, rows.problem, options, random_state, hold=calibration is not None)
         facts = write(fitted)
     if not fitted.converged:
-        click.echo(
-            f"The gap is {fitted.facts['relative_gap']:.2g}, not --tol {options['tol']:g}: scale the features "
-            "(--scale standard), or raise --max-iter.",
-            err=True,
-        )
+        click.echo(_unconverged(fitted, options), err=True)
     click.echo(json.dumps({"model": output, **facts}) if as_json else _sentence(output, method, facts))
+
+
+def _unconverged(fitted: Fitted, options: dict[str, Any]) -> str:
+    if "objective_ratio" in fitted.facts:
+        return (
+            f"The steps did not settle (the objective is {fitted.facts['objective_ratio']:.2g} times that of zero "
+            "weights): scale the features (--scale standard), or raise --n-steps."
+        )
+    return (
+        f"The gap is {fitted.facts['relative_gap']:.2g}, not --tol {options['tol']:g}: scale the features "
+        "(--scale standard), or raise --max-iter."
+    )
 
 
 def _checked(method: str, given: dict[str, Any], checkpoint: str | None, resume: bool) -> dict[str, Any]:

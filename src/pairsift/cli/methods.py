@@ -189,7 +189,9 @@ def fit_combined(problem: Problem, options: Mapping[str, Any], rng: np.random.Ge
     chance = options["pair_probability"]
     found = solve(problem, options["C"], options["point_loss"], options["threshold"], chance, options["n_steps"], rng)
     theta = found.theta if chance < 1 else balanced_threshold(problem, found.w, rng)
-    return Fitted(found.w, theta, True, {"steps": options["n_steps"], "steps_moved": found.n_moved}, {})
+    facts: dict[str, Any] = {"steps": options["n_steps"], "steps_moved": found.n_moved}
+    facts |= {"objective_ratio": found.objective_ratio, "converged": found.settled}
+    return Fitted(found.w, theta, found.settled, facts, {})
 
 
 FITS: dict[str, Callable[[Problem, Mapping[str, Any], np.random.Generator], Fitted]] = {

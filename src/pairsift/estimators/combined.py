@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal
+
+from sklearn.exceptions import ConvergenceWarning
 
 from pairsift.data.problem import Problem
 from pairsift.data.rows import MemoryRows
@@ -18,7 +21,7 @@ class CombinedRankingRegression(LinearRanker):
 
     Takes `n_steps` steps down ``1/2 |w|^2 + C * (q * mean loss of pairs + (1 - q) * mean loss of points)``, where q
     is `pair_probability`. There is no certificate: the result is where the steps end, and other seeds end elsewhere.
-    Features should be scaled.
+    Features should be scaled; steps that are too long for them end in a `ConvergenceWarning`.
 
     Parameters
     ----------
@@ -90,6 +93,14 @@ class CombinedRankingRegression(LinearRanker):
         others = self.point_loss, bool(self.threshold), float(self.pair_probability), int(self.n_steps)
         strength = choose_combined(problem, *others, rng) if self.C == AUTO else Strength(float(self.C))
         found = fit_combined(problem, strength.C, *others, rng)
+        if not found.settled:
+            warnings.warn(
+                f"The steps did not settle: the objective ended at {found.objective_ratio:.3g} times what it is at "
+                "w = 0, so that the ranking may be worse than chance. Scale the features to one size, "
+                "or raise n_steps.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         self._set_strength(strength)
         theta = found.theta if self.pair_probability < 1 else balanced_threshold(problem, found.w, rng)
         self._set_weights(found.w, theta)

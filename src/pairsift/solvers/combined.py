@@ -43,6 +43,9 @@ PointLoss = Literal["hinge", "squared"]
 
 # Steps drawn, and for rows outside memory read, at a time. Another value draws other terms from the same seed.
 BLOCK = 2**16
+# The objective at the end, on that many of the last terms, may be so much larger than at w = 0. Steps that are too long
+# for the features end at thousands of times that and rank badly; features about 50 end at some tens, and rank well.
+_LAST_TERMS, _MOST_WORSE = 1000, 100.0
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,13 @@ class CombinedResult:
     n_steps: int
     n_moved: int
     """Steps whose term had a loss, so that w moved."""
+    objective_ratio: float
+    """The objective on the last terms, divided by that of w = 0."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether the steps led somewhere: too long for the features, each throws w to another end."""
+        return self.objective_ratio <= _MOST_WORSE  # not NaN either
 
 
 def fit_combined(
@@ -84,8 +94,8 @@ def fit_combined(
     """
     _check(C, point_loss, pair_probability, n_steps)
     u, u_constant, moved, done = np.zeros(problem.rows.n_features), np.zeros(1), 0, 0
-    for i, j in draw_terms(problem, pair_probability, n_steps, np.random.default_rng(seed)):
-        rows, i, j = _in_memory(problem, i, j)
+    for places in draw_terms(problem, pair_probability, n_steps, np.random.default_rng(seed)):
+        rows, i, j = _in_memory(problem, *places)
         moved += rows.kernel.combined_sgd(i, j, done, float(C), point_loss == "squared", threshold, u, u_constant)
         done += len(i)
     scale = C / done
@@ -95,7 +105,24 @@ def fit_combined(
         raise ValueError(
             f"The weights overflowed (C = {C:g}). Scale the features, to [0, 1] for instance, or use a smaller C."
         )
-    return CombinedResult(w, theta + 0.0, done, moved)
+    ratio = _objective_ratio(rows, w, theta, (i[-_LAST_TERMS:], j[-_LAST_TERMS:]), C, point_loss)
+    return CombinedResult(w, theta + 0.0, done, moved, ratio)
+
+
+def _objective_ratio(
+    rows: MemoryRows, w: FloatArray, theta: float, terms: tuple[IntArray, IntArray], C: float, point_loss: PointLoss
+) -> float:
+    """Return the objective at w, the mean loss taken over some terms, divided by that at w = 0."""
+    i, j = terms
+    is_point = (i < 0) | (j < 0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        positive, negative = (np.where(k < 0, theta, rows.scores(w, np.maximum(k, 0))) for k in (i, j))
+        margins = positive - negative  # of a point: its score, or minus it
+        losses, start = np.maximum(0.0, 1.0 - margins), 1.0
+        if point_loss == "squared":
+            losses[is_point] = 0.5 * (1.0 - margins[is_point]) ** 2
+            start -= 0.5 * float(np.mean(is_point))
+        return float((0.5 / C * (w @ w) + np.mean(losses)) / start)
 
 
 def draw_terms(

@@ -20,6 +20,9 @@ from pairsift.model import ModelFileError
 from pairsift.probabilities import Calibration, Isotonic, Logistic, shift_prior
 from test_cli import one_line, run, write_svmlight
 
+# What these tests ask needs few rows; that few rows are told of is tested in test_first_steps.py.
+pytestmark = pytest.mark.filterwarnings("ignore:The probabilities are rough")
+
 
 @pytest.fixture(scope="module")
 def data():

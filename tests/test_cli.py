@@ -121,7 +121,8 @@ def test_json_is_one_object(folder):
 
 def test_scores_go_to_a_file(folder):
     run("fit", "train.svm", "-o", "o.safetensors", "--random-state", "0", cwd=folder)
-    assert run("score", "o.safetensors", "test.svm", "-o", "scores.txt", cwd=folder).stdout == ""
+    done = run("score", "o.safetensors", "test.svm", "-o", "scores.txt", cwd=folder)
+    assert done.stdout == "scores.txt: 1,000 scores.\n"
     assert len((folder / "scores.txt").read_text().split()) == 1000
 
 

@@ -107,7 +107,7 @@ MISSING = pd.DataFrame(
 
 
 def test_missing_values_are_refused_by_name_and_count():
-    message = r"missing values in 3 columns: 'a' \(1 rows\), 'c' \(1 rows\), 'b' \(1 rows\)\. Fill them with --impute"
+    message = r"missing values in 3 columns: 'a' \(1 row\), 'c' \(1 row\), 'b' \(1 row\)\. Fill them with --impute"
     with pytest.raises(ValueError, match=message):
         _learn(MISSING)
     complete = MISSING.assign(a=1.0, c="u", b=True)
@@ -155,7 +155,7 @@ def test_too_many_categories():
     [
         (pd.to_datetime(["2026-01-01"] * 2), r"column .x. is of type timestamp.*--drop x"),
         ([[1], [2]], r"column 'x' is of type list"),
-        ([np.inf, 1.0], r"infinite values in 1 column: 'x' \(1 rows\)"),
+        ([np.inf, 1.0], r"infinite values in 1 column: 'x' \(1 row\)"),
         ([b"a", b"b"], r"column 'x' is of type binary"),
     ],
 )

@@ -11,7 +11,7 @@ import pairsift
 
 ROOT = Path(pairsift.__file__).parent
 LAYERS = [
-    {"_core", "_typing", "parameters", "budget", "reference"},
+    {"_core", "_typing", "parameters", "budget", "reference", "words"},
     {"data"},
     {"pairs", "sampling", "losses", "all_pairs", "all_pairs_reference", "objectives"},
     {"solvers"},

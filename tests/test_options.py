@@ -74,6 +74,8 @@ def test_help_states_the_defaults_of_the_code():
         if found is None:
             continue
         defaults = {method: values[parameter.name] for method, values in DEFAULTS.items() if parameter.name in values}
+        if not defaults:
+            continue  # an option of the data, and not of a method
         said = found.group(1)
         if said == "yes":
             assert set(defaults.values()) == {True}
@@ -89,9 +91,8 @@ def test_help_states_the_defaults_of_the_code():
 
 def test_help_states_both_defaults_of_C():
     text = next(parameter.help for parameter in find(["fit"]).params if parameter.name == "C")
-    assert f"({DEFAULTS['active']['C']:g})" in text
-    assert {f"({values['C']:g})" for method, values in DEFAULTS.items() if method != "active"} == {"(800)"}
-    assert "(800)" in text
+    (others,) = {values["C"] for method, values in DEFAULTS.items() if method != "active"}
+    assert f"it is {DEFAULTS['active']['C']:g} for active and {others:g} for the others" in text
 
 
 def test_help_offers_every_sampler():

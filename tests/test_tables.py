@@ -185,12 +185,12 @@ def test_labels(y, positive, labels, tmp_path):
 @pytest.mark.parametrize(
     ("y", "options", "message"),
     [
-        (["no", "yes", "yes"], {}, r"The labels are 'no' \(1 rows\), 'yes' \(2 rows\); say which .* --positive yes"),
-        ([1, 2, 2], {}, r"The labels are 1 \(1 rows\), 2 \(2 rows\); say which one is positive with --positive"),
-        (["no", "yes", "yes"], {"positive": "maybe"}, r"'maybe' does not occur; the labels are 'no' \(1 rows\), 'yes'"),
+        (["no", "yes", "yes"], {}, r"The labels are 'no' \(1 row\), 'yes' \(2 rows\); say which .* --positive yes"),
+        ([1, 2, 2], {}, r"The labels are 1 \(1 row\), 2 \(2 rows\); say which one is positive with --positive"),
+        (["no", "yes", "yes"], {"positive": "maybe"}, r"'maybe' does not occur; the labels are 'no' \(1 row\), 'yes'"),
         ([1, 1, 1], {}, r"all 3 rows have one class, the label 1"),
-        ([1, 2, 3], {"positive": 1}, r"exactly two values; got 3: 1 \(1 rows\), 2 \(1 rows\), 3"),
-        ([1, None, 0], {}, r"the label column 'y' is empty in 1 rows"),
+        ([1, 2, 3], {"positive": 1}, r"exactly two values; got 3: 1 \(1 row\), 2 \(1 row\), 3"),
+        ([1, None, 0], {}, r"the label column 'y' is empty in 1 row"),
         (pd.to_datetime(["2026-01-01"] * 3), {}, r"label column 'y' is of type timestamp"),
         ([0, 1, 1], {"label": "target"}, r"no label column 'target'; the columns are 'x', 'y'\."),
         ([0, 1, 1], {"weight": "w"}, r"no weight column 'w'; the columns are 'x', 'y'\."),
@@ -250,7 +250,7 @@ def _blocks(text, monkeypatch, tmp_path, **options):
 def test_csv_types_that_show_late(late, names, values, monkeypatch, tmp_path):
     text = "a,y\n" + "1,0\n" * 200 + f"{late},1\n"
     if names is None:
-        with pytest.raises(ValueError, match=r"missing values in 1 column: 'a' \(1 rows\)"):
+        with pytest.raises(ValueError, match=r"missing values in 1 column: 'a' \(1 row\)"):
             _blocks(text, monkeypatch, tmp_path)
         return
     blocks = _blocks(text, monkeypatch, tmp_path)

@@ -14,6 +14,8 @@ PAGES = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing/index.md",
 }
+# In the repository an example is a script; on the site it is a page of the gallery, which is made from it.
+_EXAMPLE = re.compile(r"^examples(?:/(plot_\w+)\.py)?$")
 # The page whose table of contents takes in pages of docs/ that no other one names, so that a new page is never lost.
 CATCH_ALL = "guide/index"
 _TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -40,6 +42,8 @@ def turned(text, folder, site):
         path = posixpath.normpath(posixpath.join(folder, target))
         if path in PAGES:
             path = f"docs/{PAGES[path]}"
+        if example := _EXAMPLE.match(path):
+            path = f"docs/gallery/{example.group(1) or 'index'}.rst"
         if not path.startswith("docs/"):  # LICENSE and the like have no page
             return words.strip("[]") if not words.startswith("!") else found.group(0)
         inside = PurePosixPath(path).relative_to("docs").as_posix()

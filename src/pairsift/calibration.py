@@ -8,11 +8,15 @@ and is imported only then; a calibrated model needs it no more.
   0 (Platt, 1999), so that classes which do not overlap get a finite curve.
 - isotonic: any rising curve; from about 1,000 rows of the rarer class on.
 
+`WANTED` says how many rows of the rarer class each wants: with so many, either is about 1 % worse in log loss than with
+all rows (10 columns, AUC 0.88, a tenth positive); with fewer, `too_few` says so.
+
 A model that ranks the held-out rows no better than chance gets a flat curve: every row the share of positives.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +27,7 @@ from pairsift.data.problem import Problem, check_sample_weight
 from pairsift.linear_model import LinearModel, as_model
 from pairsift.probabilities import Calibration, Isotonic, Logistic, Method, check_base_rate, check_method
 
+WANTED: dict[Method, int] = {"logistic": 50, "isotonic": 1000}
 _WEAK = 1e10  # the strength of the penalty is 1 / this: none to speak of, and the same in every scikit-learn
 
 
@@ -44,6 +49,7 @@ def calibrate(
     y : array
         Their labels.
     method : "logistic" or "isotonic"
+        logistic wants 50 rows of the rarer class, isotonic 1,000; with fewer there is a warning.
     base_rate : float, optional
         The share of positives where the model will be used, if it is not that of these rows.
     sample_weight : array, optional
@@ -72,7 +78,21 @@ def calibrate(
     positive = labels == linear.classes_[1]
     if not np.all(positive | (labels == linear.classes_[0])):
         raise ValueError(f"y must hold the labels of the training, {linear.classes_.tolist()}; it has others.")
-    return calibrate_scores(linear, linear.decision_function(X), positive, method, base_rate, sample_weight)
+    found = calibrate_scores(linear, linear.decision_function(X), positive, method, base_rate, sample_weight)
+    warning = too_few(int(positive.sum()), int((~positive).sum()), method)
+    if warning is not None:
+        warnings.warn(f"{warning} Give more held-out rows.", UserWarning, stacklevel=2)
+    return found
+
+
+def too_few(n_positive: int, n_negative: int, method: Method) -> str | None:
+    """Return what is to be said of probabilities from so few held-out rows; None where they are enough."""
+    if min(n_positive, n_negative) >= WANTED[method]:
+        return None
+    return (
+        f"The probabilities are rough: {method} calibration wants {WANTED[method]:,} held-out rows of the rarer class "
+        f"and got {min(n_positive, n_negative):,} ({n_positive:,} positive and {n_negative:,} negative)."
+    )
 
 
 def calibrate_problem(

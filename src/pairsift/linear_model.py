@@ -17,6 +17,7 @@ from pairsift.data.rows import RowSource, as_rows
 from pairsift.data.scaling import Scaling, ScalingKind
 from pairsift.pair_features import PairFeatures, sample_pair_features
 from pairsift.probabilities import Calibration
+from pairsift.words import counted
 
 if TYPE_CHECKING:
     from pairsift.data.encoding import Encoding
@@ -145,7 +146,9 @@ def score_rows(X: Any, w: FloatArray, intercept: float) -> FloatArray:
     """Return ``w . x_k + intercept`` for every row of X."""
     rows: RowSource = X if hasattr(X, "scores_between") else as_rows(X)
     if rows.n_features != len(w):
-        raise ValueError(f"X has {rows.n_features} features, but the model expects {len(w)} features.")
+        raise ValueError(
+            f"X has {counted(rows.n_features, 'feature')}, but the model expects {counted(len(w), 'feature')}."
+        )
     return rows.scores_between(w, 0, rows.n_rows) + intercept
 
 
@@ -230,7 +233,10 @@ def as_model(model: Any) -> LinearModel:
 def _training_facts(model: Any) -> dict[str, Any]:
     """Return what a fitted `ActiveRankSVM` tells of its training, as `pairsift fit` records it."""
     rounds = [(record.pairs, float(record.rejected)) for record in model.history_]
+    rows = getattr(model.history_[-1], "rows", None)  # block training draws rows
+    drawn = {} if rows is None else {"rows_used": int(rows), "loss": model.loss_, "gamma": float(model.gamma_)}
     return {
+        **drawn,
         "pairs_used": int(model.n_pairs_),
         "pairs_rejected": int(model.n_rejected_),
         "stop_reason": model.stop_reason_,

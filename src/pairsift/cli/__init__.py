@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SUMMARIES = {
     "demo": "Show what pairsift does, on data that is there by itself.",
+    "split": "Split a file of labelled rows: one part to train, one to test on.",
     "fit": "Learn a model from a file of labelled rows.",
     "score": "Score the rows of a file with a model.",
     "evaluate": "Say how good a model's ranking of labelled rows is.",
@@ -71,7 +72,9 @@ def main() -> None:
         sys.exit(error.exit_code)
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else "pairsift"
-        click.echo(f"{command}: {_one_line(error.format_message())} See {command} --help.", err=True)
+        words = _one_line(error.format_message())
+        stop = "" if words.endswith((".", "?", "!")) else "."  # click's own lists of choices have none
+        click.echo(f"{command}: {words}{stop} See {command} --help.", err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
         click.echo(f"pairsift: {_one_line(error.format_message())}", err=True)

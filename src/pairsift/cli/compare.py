@@ -198,13 +198,11 @@ def _sentence(pair: PairedDifference, a: str, b: str, rows: int) -> str:
     if pair.difference < 0:
         low, high = 0.0 - high, 0.0 - low
     digits = 4 if difference >= 0.0005 else 6
+    ahead = f"{better} is ahead by {difference:.{digits}f}" if difference >= 5e-7 else "their AUCs agree to six digits"
     interval = f"{100 * pair.level:.4g} %: {low:.{digits}f} to {high:.{digits}f}"
     if pair.differs:
         return f"{better} is better by {difference:.{digits}f} ({interval}) than {worse}."
-    return (
-        f"Between {a} and {b} no difference can be shown on these {rows:,} rows "
-        f"({better} is ahead by {difference:.{digits}f}; {interval})."
-    )
+    return f"Between {a} and {b} no difference can be shown on these {rows:,} rows ({ahead}; {interval})."
 
 
 def _text(facts: dict[str, Any]) -> str:

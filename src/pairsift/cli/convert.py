@@ -26,6 +26,7 @@ def convert(data: str, output: str, memory: str, as_json: bool, **options: Any) 
     from pairsift.data.convert import convert as write_store
     from pairsift.data.replacing import check_writable
     from pairsift.data.training import open_convert_source
+    from pairsift.words import counted
 
     check_writable(output)
     if os.path.exists(data) and os.path.exists(output) and os.path.samefile(data, output):
@@ -39,5 +40,6 @@ def convert(data: str, output: str, memory: str, as_json: bool, **options: Any) 
         "features": store.n_features,
         "labels": store.labels.tolist(),
     }
-    counts = f"{store.n_positive:,} positive and {store.n_negative:,} negative rows x {store.n_features:,} features"
+    wide = counted(store.n_features, "feature")
+    counts = f"{store.n_positive:,} positive and {store.n_negative:,} negative rows x {wide}"
     click.echo(json.dumps(facts) if as_json else f"{output}: {counts}.")

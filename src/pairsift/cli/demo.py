@@ -50,8 +50,24 @@ def demo(rows: int, random_state: int, write: str | None, as_json: bool) -> None
         click.echo(
             "\nAUC is the chance that a positive held-out row scores above a negative one, with its 95 % interval.\n"
             "Where the intervals overlap widely, as they may here, the simpler method is as good: measure on your own\n"
-            "data before you choose. Next: pairsift fit YOUR_FILE.svm -o model.safetensors"
+            "data before you choose. Next, with rows to try on, or a file of your own in the place of train.svm:\n"
+            f"  {_own_name()} demo --write .\n"
+            f"  {_own_name()} fit train.svm -o model.safetensors --C auto"
         )
+
+
+def _own_name() -> str:
+    """Return what to type to call this program: its name, where the shell finds it by that, or its path."""
+    import os
+    import shlex
+    import shutil
+    import sys
+
+    found = shutil.which("pairsift")
+    here = sys.argv[0]
+    if os.path.basename(here) != "pairsift" or (found is not None and os.path.samefile(found, here)):
+        return "pairsift"
+    return shlex.quote(here)
 
 
 def _write_files(folder: str, seed: int) -> None:

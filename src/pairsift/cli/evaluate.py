@@ -130,6 +130,7 @@ def _facts(
 
 def _tops(rows: Labelled, cuts: tuple[str, ...]) -> list[dict[str, Any]]:
     from pairsift.stats import precision_at_k, recall_at_k
+    from pairsift.words import counted
 
     n = len(rows.positive)
     found = []
@@ -138,7 +139,7 @@ def _tops(rows: Labelled, cuts: tuple[str, ...]) -> list[dict[str, Any]]:
         if k > n:
             if not cuts:
                 continue  # the user did not ask for it
-            raise ValueError(f"--at {cut}: there are only {n:,} rows.")
+            raise ValueError(f"--at {cut}: there {'is' if n == 1 else 'are'} only {counted(n, 'row')}.")
         precision, recall = precision_at_k(rows.positive, rows.scores, k), recall_at_k(rows.positive, rows.scores, k)
         found.append({"at": cut, "rows": k, "precision": precision, "recall": recall})
     return found

@@ -9,7 +9,8 @@ import click
 from pairsift.cli.options import output_option
 from pairsift.cli.streams import STANDARD_OUTPUT, open_output
 
-TARGETS = ["onnx", "json", "sql", "python"]
+_KINDS = {"onnx": "ONNX", "json": "JSON", "sql": "SQL", "python": "Python"}
+TARGETS = list(_KINDS)
 
 
 @click.command()
@@ -37,3 +38,5 @@ def export(model: str, target: str, output: str, probability: bool) -> None:
     content = export_model(load_model(model), target, probability=probability)
     with open_output(output) as file:
         file.write(content)
+    if output != STANDARD_OUTPUT:
+        click.echo(f"{output}: {model} as {_KINDS[target]}, {len(content):,} bytes.")

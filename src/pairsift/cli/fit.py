@@ -47,7 +47,8 @@ def _budget(context: click.Context, parameter: click.Parameter, text: str | None
     "--C",
     "C",
     callback=_number_or_word,
-    help='Weight of a chosen pair (0.1), or of the mean loss (800); "auto" chooses it.',
+    help='Strength: how much errors on the training rows count against large coefficients. Give "auto" to have it '
+    "chosen on held-out rows. Without a word it is 0.1 for active and 800 for the others, the same weight in all.",
 )
 @click.option(
     "--gamma",
@@ -174,6 +175,8 @@ def fit(
     else:
         fitted = _fit_other(method, rows.problem, options, random_state, hold=calibration is not None)
         facts = write(fitted)
+    if calibration is not None:
+        _warn_of_few_rows(fitted, calibration, method)
     if not fitted.converged:
         click.echo(_unconverged(fitted, options), err=True)
     click.echo(json.dumps({"model": output, **facts}) if as_json else _sentence(output, method, facts))
@@ -218,6 +221,16 @@ def _check_calibration(calibration: str | None, base_rate: float | None, options
             check_base_rate(base_rate)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
+
+
+def _warn_of_few_rows(fitted: Fitted, calibration: Method, method: str) -> None:
+    from pairsift.calibration import too_few
+
+    assert fitted.held_out is not None
+    warning = too_few(fitted.held_out.n_positive, fitted.held_out.n_negative, calibration)
+    if warning is not None:
+        more = "Hold out more (--validation 0.3, say), or give more rows." if method == "active" else "Give more rows."
+        click.echo(f"{warning} {more}", err=True)
 
 
 def _fit_other(
@@ -276,10 +289,12 @@ def _train(
 
 
 def _facts(problem: Problem, fitted: Fitted, reading: float, fitting: float) -> dict[str, Any]:
+    held = fitted.held_out
     return {
         "rows": problem.n_points,
         "positives": problem.n_positive,
         "pairs": problem.n_pairs,
+        **({} if held is None else {"held_out": {"rows": held.n_points, "positives": held.n_positive}}),
         **fitted.facts,
         "seconds_reading": round(reading, 3),
         "seconds_fitting": round(fitting, 3),
@@ -319,26 +334,36 @@ def _engine_sentence(output: str, facts: dict[str, Any]) -> str:
 
 
 def _sentence(output: str, method: str, facts: dict[str, Any]) -> str:
-    pairs = f"{facts.get('pairs_used', 0):,} of {facts['pairs']:,} pairs"
+    held = facts.get("held_out", {"rows": 0, "positives": 0})
+    rows, positives = facts["rows"] - held["rows"], facts["positives"] - held["positives"]
+    there_are = positives * (rows - positives)
+    pairs = f"{facts.get('pairs_used', 0):,} of {there_are:,} pairs"
     learned = {
         "active": f"{facts['rows_used']:,} of {facts['rows']:,} rows" if "rows_used" in facts else pairs,
-        "exact": f"all {facts['pairs']:,} pairs",
-        "pointwise": f"{facts['rows']:,} rows",
+        "exact": f"all {there_are:,} pairs",
+        "pointwise": f"{rows:,} rows",
         "combined": f"{facts.get('steps', 0):,} random pairs and rows",
     }[method]
+    from pairsift.words import counted
+
     gap = f"; relative gap {facts['relative_gap']:.1e}" if "relative_gap" in facts else ""
-    watched = f" C = {facts['C']:g}, chosen from {len(facts['C_path'])}." if facts.get("C_path") else ""
+    watched = (
+        f" C = {facts['C']:g}, chosen from {counted(len(facts['C_path']), 'trial')}." if facts.get("C_path") else ""
+    )
     if facts.get("trials"):
         what = "pairs" if facts["gamma"] == 1 else "points" if facts["gamma"] == 0 else "pairs and points"
         settled = f"{facts['loss'].replace('_', ' ')} {what}".capitalize()
         given = len({trial[2] for trial in facts["trials"]}) == 1  # one C was tried: the user's
         strength = "" if given else f" and C = {facts['C']:g}"
-        watched = f" {settled}{strength}, chosen from {len(facts['trials'])} trials."
+        grown = "" if given or facts["C"] in {trial[2] for trial in facts["trials"]} else ", C grown with the rows"
+        watched = f" {settled}{strength}, chosen from {counted(len(facts['trials']), 'trial')}{grown}."
     if "validation" in facts:
         check = facts["validation"]
         watched += f" AUC on the validation part {check['auc']:.4f} (95 %: {check['low']:.4f} to {check['high']:.4f})."
+    kept = f"; {held['rows']:,} of them held out, {held['positives']:,} positive" if held["rows"] else ""
+    in_all = " in the data" if facts.get("rows_used", facts["rows"]) != facts["rows"] or kept else ""
     return (
         f"{output}: trained on {learned} "
-        f"({facts['positives']:,} positive and {facts['rows'] - facts['positives']:,} negative rows) "
+        f"({facts['positives']:,} positive and {facts['rows'] - facts['positives']:,} negative rows{in_all}{kept}) "
         f"in {facts['seconds_fitting']:.2f} s after {facts['seconds_reading']:.2f} s of reading{gap}.{watched}"
     )

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="Features to list.")
 @click.option("--data", metavar="DATA", type=click.Path(), help="Labelled rows to take the contributions from.")
 @click.option(
-    "--suspects", metavar="DATA", type=click.Path(), help="List the rows of DATA that are probably mislabelled."
+    "--suspects",
+    metavar="DATA",
+    type=click.Path(),
+    help="List the rows of DATA that are probably mislabelled, by number, from 0 on.",
 )
 @click.option("--count", type=click.IntRange(min=1), default=100, show_default=True, help="Suspects to list at most.")
 @plot_option("Draw the largest contributions and the acceptance by round (.svg, .png or .pdf).")
@@ -42,7 +45,7 @@ def inspect(
 
     A feature's margin is what it adds, on average, to the margin of a pair of a positive and a negative row: its
     coefficient times the difference of the class means. They are those of training rows, or with --data of these.
-    --suspects lists the rows whose label contradicts the ranking, by their number from 0 on.
+    --suspects lists the rows whose label contradicts the ranking, by their number: the first row of data is row 0.
     """
     from pairsift.inspection import acceptance_by_round, contributions
     from pairsift.model import load_model

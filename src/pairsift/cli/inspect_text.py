@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pairsift.data.labels import show
+from pairsift.words import counted
 
 if TYPE_CHECKING:
     from pairsift._typing import AnyArray
@@ -26,7 +27,7 @@ def heading(path: str, model: LinearModel) -> Iterator[str]:
     scaled = {"none": "", "unit": "; rows are scaled to length one"}.get(
         model.scaling, f"; scaling by column ({model.scaling}) is in the coefficients"
     )
-    yield f"{path}: {model.n_features_in_:,} features, {used:,} of them with a coefficient{scaled}."
+    yield f"{path}: {counted(model.n_features_in_, 'feature')}, {used:,} of them with a coefficient{scaled}."
     negative, positive = (show(label) for label in model.classes_)
     yield f"A score above 0 predicts {positive}, others {negative}; the intercept is {float(model.intercept_[0]):.6g}."
 
@@ -39,7 +40,7 @@ def training_lines(details: Mapping[str, Any]) -> Iterator[str]:
         of = f" of {training['pairs']:,}" if isinstance(training.get("pairs"), int) else ""
         line = f"Trained{maker} on {training['pairs_used']:,}{of} pairs"
         if isinstance(training.get("rows_used"), int):
-            line = f"Trained{maker} on {training['rows_used']:,} rows"
+            line = f"Trained{maker} on {counted(training['rows_used'], 'row')}{_learned_as(training.get('gamma'))}"
         if isinstance(training.get("rows"), int) and isinstance(training.get("positives"), int):
             line += f" ({training['positives']:,} positive and {training['rows'] - training['positives']:,} other rows)"
         yield line + (
@@ -50,6 +51,11 @@ def training_lines(details: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(settings, Mapping) and settings:
         chosen = training if isinstance(training, Mapping) else {}
         yield "Settings: " + ", ".join(_setting(str(n), v, chosen) for n, v in settings.items()) + "."
+
+
+def _learned_as(gamma: Any) -> str:
+    """Return what of the drawn rows was learned from."""
+    return ", as points" if gamma == 0 else ", by all their pairs" if gamma == 1 else ""
 
 
 def _setting(name: str, value: Any, chosen: Mapping[str, Any]) -> str:
@@ -107,9 +113,9 @@ def suspect_lines(data: str, suspects: list[Suspect], classes: AnyArray) -> Iter
         yield f"{data}: no row is more probably mislabelled than not."
         return
     yield (
-        f"{data}: {len(suspects):,} rows whose label contradicts the ranking, the worst first. Doubt is the chance\n"
-        "that a row of such a score has the other label; wrong side, the share of its pairs that are ordered wrong;\n"
-        "loss, their mean hinge loss."
+        f"{data}: {counted(len(suspects), 'row')} whose label contradicts the ranking, the worst first. The first row\n"
+        "of the data is row 0. Doubt is the chance that a row of such a score has the other label; wrong side, the\n"
+        "share of its pairs that are ordered wrong; loss, their mean hinge loss."
     )
     labels = [show(label) for label in classes]
     width = max(5, *(len(label) for label in labels))

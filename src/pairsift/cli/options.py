@@ -37,6 +37,13 @@ def plot_option(text: str) -> Decorator:
 
 FORMATS = ["svmlight", "npy", "npz", "csv", "tsv", "parquet", "arrow"]
 
+FORMAT: Decorator = click.option(
+    "--format", type=click.Choice(FORMATS), help="Format of the data; by default from the file's name."
+)
+DELIMITER: Decorator = click.option(
+    "--delimiter", help="What separates the columns of a CSV file, as ';'.  [default: the model's, or a comma]"
+)
+
 _DATA_OPTIONS: tuple[Decorator, ...] = (
     click.option("--label", help="Column of the labels (tables), or a .npy file of labels beside a .npy file."),
     click.option("--positive", help="The positive label; required unless labels are 0/1, -1/+1 or false/true."),
@@ -47,8 +54,8 @@ _DATA_OPTIONS: tuple[Decorator, ...] = (
         "--impute", type=click.Choice(["mean", "median", "zero"]), help="How to fill missing values (tables)."
     ),
     click.option("--max-categories", type=int, default=1000, show_default=True, help="Categories of a column at most."),
-    click.option("--format", type=click.Choice(FORMATS), help="Format of the data; by default from the file's name."),
-    click.option("--delimiter", help="What separates the columns of a CSV file."),
+    FORMAT,
+    click.option("--delimiter", help="What separates the columns of a CSV file, as ';'.  [default: a comma]"),
     click.option("--n-features", type=int, help="Number of features (svmlight); by default the largest index."),
     click.option(
         "--zero-based", type=click.Choice(["auto", "yes", "no"]), default="auto", help="First index of svmlight text."
@@ -72,10 +79,21 @@ _DATA_NAMES = (
 _LABEL_NAMES = ("label", "positive", "format", "delimiter")
 
 
+_LABEL_OPTIONS: tuple[Decorator, ...] = (
+    click.option("--label", help="Column or .npy file of the labels.  [default: the column that the model was told]"),
+    click.option(
+        "--positive",
+        help="The positive label.  [default: the model's; beside scores of a file see pairsift fit --help]",
+    ),
+    FORMAT,
+    DELIMITER,
+)
+
+
 def label_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of `data_options` that say where labels are; a model knows the rest."""
-    for option, name in reversed(list(zip(_DATA_OPTIONS, _DATA_NAMES, strict=True))):
-        command = option(command) if name in _LABEL_NAMES else command
+    """Add the options that say where labels are; a model knows the rest."""
+    for option in reversed(_LABEL_OPTIONS):
+        command = option(command)
     return command
 
 

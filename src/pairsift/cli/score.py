@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from pairsift.cli.options import FORMATS, output_option
-from pairsift.cli.streams import open_output
+from pairsift.cli.options import DELIMITER, FORMAT, output_option
+from pairsift.cli.streams import STANDARD_OUTPUT, open_output
 
 if TYPE_CHECKING:
     from pairsift._typing import FloatArray, IntArray
@@ -27,13 +27,18 @@ class _Scored(NamedTuple):
 @click.argument("model", metavar="MODEL", type=click.Path())
 @click.argument("data", metavar="DATA", type=click.Path())
 @output_option("Where the scores go; - is standard output.")
-@click.option("--top", type=click.IntRange(min=1), metavar="K", help="Only the K highest scores, best first.")
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Only the K highest scores, best first, with the number of the row, from 0 on.",
+)
 @click.option("--ids", metavar="COLUMN", help="Column of a table to put before each score.")
 @click.option("--rows", "with_rows", is_flag=True, help="Put the number of the row, from 0 on, before each score.")
 @click.option("--probability", is_flag=True, help="Probabilities in place of scores, if the model is calibrated.")
 @click.option("--base-rate", type=float, help="Share of positives in DATA, if it is not that of the calibration.")
-@click.option("--format", "format_", type=click.Choice(FORMATS), help="Format of the data; by default from its name.")
-@click.option("--delimiter", help="What separates the columns of a CSV file.")
+@FORMAT
+@DELIMITER
 def score(
     model: str,
     data: str,
@@ -43,21 +48,22 @@ def score(
     with_rows: bool,
     probability: bool,
     base_rate: float | None,
-    format_: str | None,
+    format: str | None,
     delimiter: str | None,
 ) -> None:
     """Score the rows of DATA with MODEL, block by block: the higher, the more positive.
 
     DATA may be any format that `pairsift fit` reads; - is standard input. One score a line; with --ids, --rows or --top
-    CSV with a header. --top names rows by their number, equal scores in the order of the rows. The rows of a row store
-    come in the order of the store, their numbers are the original ones.
+    CSV with a header. Rows have numbers from 0 on: the first row of data (of a table, the line after the names) is row
+    0. --top lists equal scores in the order of the rows. The rows of a row store come in the order of the store, their
+    numbers are the original ones.
     """
     from pairsift.data.scoring import ScoringOptions
     from pairsift.model import load_model
 
     linear = load_model(model)
     value = _value_of(linear, probability, base_rate)
-    scored = _scored(data, linear, ScoringOptions(ids=ids, format=format_, delimiter=delimiter))
+    scored = _scored(data, linear, ScoringOptions(ids=ids, format=format, delimiter=delimiter))
     if top is not None:
         scored = iter([_highest(scored, top)])
     names = [
@@ -65,16 +71,23 @@ def score(
         *(["id"] if ids else []),
         "probability" if probability else "score",
     ]
+    written = 0
     with open_output(output) as file:
         for place, part in enumerate(scored):  # the header comes with the first rows: a fault before them prints none
             if place == 0 and len(names) > 1:
                 file.write(_csv([names]))
             values = value(part.scores).tolist()
+            written += len(values)
             if len(names) == 1:
                 file.write("".join(f"{number!r}\n" for number in values).encode())
             else:
                 columns = [part.rows.tolist()] * ("row" in names) + [part.ids or []] * ("id" in names)
                 file.write(_csv(zip(*columns, values, strict=True)))
+    if output != STANDARD_OUTPUT:
+        from pairsift.words import counted
+
+        probabilities = "1 probability" if written == 1 else f"{written:,} probabilities"
+        click.echo(f"{output}: {probabilities if probability else counted(written, 'score')}.")
 
 
 def _value_of(model: LinearModel, probability: bool, base_rate: float | None) -> Callable[[FloatArray], FloatArray]:

@@ -26,6 +26,7 @@ from pairsift.data.rows import CsrRows, DenseRows, MemoryRows
 from pairsift.data.store import RowStore
 from pairsift.data.store_header import StoreHeader
 from pairsift.data.store_writer import BATCH_BYTES, StoreWriter, import_pyarrow
+from pairsift.words import counted
 
 DEFAULT_MEMORY = "256MB"
 LEAST_MEMORY = 8_000_000  # 5 MB are taken by pyarrow's own buffers
@@ -150,7 +151,7 @@ class _Classes:
         if label not in self._files:
             if len(self._files) == 2:
                 # With three labels the two files are lost work: stop at once, with both counts so far.
-                seen = ", ".join(f"{known!r} ({count} rows)" for known, count in self._counts.items())
+                seen = ", ".join(f"{known!r} ({counted(count, 'row')})" for known, count in self._counts.items())
                 raise ValueError(
                     "Only binary classification is supported. The labels must have exactly two values; "
                     f"after {seen} came {label!r}."

@@ -23,6 +23,7 @@ import numpy as np
 from pairsift._typing import AnyArray, IntArray
 from pairsift.data.rows import CsrRows, DenseRows, MemoryRows
 from pairsift.data.tables import Table, TableError, import_pyarrow
+from pairsift.words import counted
 
 Impute = Literal["mean", "median", "zero"]
 IMPUTATIONS = ("mean", "median", "zero")
@@ -76,6 +77,8 @@ class Encoding:
     impute : "mean", "median", "zero" or None
     label, weight : str or None
         The columns of the training table that are no features.
+    delimiter : str or None
+        What separated the columns of the training table, if it was CSV text and that was said.
     """
 
     columns: tuple[Column, ...]
@@ -83,6 +86,7 @@ class Encoding:
     impute: Impute | None = None
     label: str | None = None
     weight: str | None = None
+    delimiter: str | None = None
 
     @property
     def names(self) -> list[str]:
@@ -116,8 +120,9 @@ class Encoding:
         if missing:
             shown = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
             raise TableError(
-                f"{table}: {len(missing)} column{'s' * (len(missing) > 1)} that the model was trained on "
+                f"{table}: {counted(len(missing), 'column')} that the model was trained on "
                 f"{'are' if len(missing) > 1 else 'is'} missing: {shown}. The table has {_listed(names)}."
+                f"{delimiter_hint(names)}"
             )
 
     def encode(self, batch: Any, first_row: int = 0, table: str = "the table") -> MemoryRows:
@@ -200,6 +205,7 @@ class Encoding:
             "impute": self.impute,
             "label": self.label,
             "weight": self.weight,
+            **({} if self.delimiter is None else {"delimiter": self.delimiter}),
         }
 
     @classmethod
@@ -211,11 +217,14 @@ class Encoding:
         _require(isinstance(columns, list) and len(columns) > 0, "it must have columns")
         _require(dtype in ("float32", "float64"), "its dtype must be float32 or float64")
         _require(impute is None or impute in IMPUTATIONS, "its imputation is unknown")
-        for key in ("label", "weight"):
-            _require(isinstance(content.get(key), str | None), f"its {key} column must be text")
+        for key in ("label", "weight", "delimiter"):
+            _require(
+                isinstance(content.get(key), str | None),
+                f"its {key} column must be text" if key != "delimiter" else "its delimiter must be text",
+            )
         made = tuple(_column_from(part, impute) for part in columns)
         _require(len({column.name for column in made}) == len(made), "a column occurs twice")
-        encoding = cls(made, dtype, impute, content.get("label"), content.get("weight"))
+        encoding = cls(made, dtype, impute, *(content.get(key) for key in ("label", "weight", "delimiter")))
         _require(encoding.n_features > 0, "it has no features")
         return encoding
 
@@ -306,8 +315,17 @@ def infinite_values(where: str, counts: dict[str, int]) -> TableError:
 
 
 def _with_counts(counts: dict[str, int]) -> str:
-    shown = ", ".join(f"{name!r} ({count} rows)" for name, count in list(counts.items())[:10])
-    return f"{len(counts)} column{'s' * (len(counts) > 1)}: {shown}{', ...' if len(counts) > 10 else ''}"
+    shown = ", ".join(f"{name!r} ({counted(count, 'row')})" for name, count in list(counts.items())[:10])
+    return f"{counted(len(counts), 'column')}: {shown}{', ...' if len(counts) > 10 else ''}"
+
+
+def delimiter_hint(names: list[str]) -> str:
+    """Return what may be wrong where a table has one column only."""
+    return (
+        " Only one column: is the delimiter right? Say it: --delimiter ';' or --delimiter ','."
+        if len(names) == 1
+        else ""
+    )
 
 
 def _listed(names: list[str]) -> str:

@@ -21,6 +21,7 @@ from pairsift.data.problem import Problem, make_problem, split_binary_labels
 from pairsift.data.scoring import ScoringModel, ScoringOptions, open_scoring_blocks
 from pairsift.data.svmlight import iterate_svmlight
 from pairsift.data.training import open_table
+from pairsift.words import all_rows_have
 
 
 class LabelledScorer(ScoringModel, Protocol):
@@ -81,18 +82,27 @@ def read_labels(path: str | os.PathLike[str], options: LabelOptions | None = Non
         order than the data it was made from.
     """
     options = options or LabelOptions()
-    if os.fspath(path) != STANDARD_INPUT:
-        check_file(path)
-    kind = data_format(path, options.format)
-    is_table = kind in ("csv", "tsv", "parquet", "arrow")
-    if kind == "arrow" and is_row_store(path):
-        raise _store_order(path)
-    y = np.concatenate(list(_label_parts(path, kind, is_table, options)))
+    y = label_values(path, options)
+    is_table = _is_table(path, options)
     try:
         labels, positive = split_binary_labels(y, options.positive, strict=is_table)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     return Labelled(positive, labels, np.empty(0))
+
+
+def label_values(path: str | os.PathLike[str], options: LabelOptions) -> AnyArray:
+    """Return the label of each row, as it is in the file."""
+    if os.fspath(path) != STANDARD_INPUT:
+        check_file(path)
+    kind = data_format(path, options.format)
+    if kind == "arrow" and is_row_store(path):
+        raise _store_order(path)
+    return np.concatenate(list(_label_parts(path, kind, _is_table(path, options), options)))
+
+
+def _is_table(path: Any, options: LabelOptions) -> bool:
+    return data_format(path, options.format) in ("csv", "tsv", "parquet", "arrow")
 
 
 def check_row_order(path: str | os.PathLike[str], options: LabelOptions | None = None) -> None:
@@ -126,7 +136,7 @@ def _both_classes(path: Any, positive: BoolArray, labels: AnyArray) -> BoolArray
     n_positive = int(np.count_nonzero(positive))
     if n_positive in (0, len(positive)):
         raise ValueError(
-            f"{path}: all {len(positive):,} rows have one class, the label {show(labels[1 if n_positive else 0])}: "
+            f"{path}: {all_rows_have(len(positive))} one class, the label {show(labels[1 if n_positive else 0])}: "
             "there is no pair to order. Give rows of both classes."
         )
     return positive
@@ -154,6 +164,7 @@ def _label_parts(path: Any, kind: str, is_table: bool, options: LabelOptions) ->
 
 def _table_labels(path: Any, kind: str, options: LabelOptions) -> Iterator[AnyArray]:
     from pairsift.data.csv_table import TypeChangedError
+    from pairsift.data.encoding import delimiter_hint
     from pairsift.data.learn_encoding import plain_labels
     from pairsift.data.tables import TableError
 
@@ -163,7 +174,7 @@ def _table_labels(path: Any, kind: str, options: LabelOptions) -> Iterator[AnyAr
     if label is None or label not in table.schema.names:
         names = ", ".join(map(repr, table.schema.names[:20]))
         asked = "say which column is the label with --label" if label is None else f"there is no column {label!r}"
-        raise TableError(f"{table.name}: {asked}; the columns are {names}.")
+        raise TableError(f"{table.name}: {asked}; the columns are {names}.{delimiter_hint(table.schema.names)}")
     for _ in range(3):  # a column of CSV text that turns out to be wider is read again
         try:
             parts = []

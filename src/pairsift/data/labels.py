@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pairsift._typing import AnyArray
+from pairsift.words import all_rows_have, counted
 
 _PLAIN_PAIRS = ((0, 1), (-1, 1))  # false/true are 0/1
 
@@ -37,7 +38,7 @@ def choose_labels(counts: Mapping[Any, int], positive: Any = None, *, strict: bo
     if len(counts) == 1:
         ((label, count),) = counts.items()
         raise ValueError(
-            f"Two classes are required, but all {count} rows have one class, the label {show(label)}: "
+            f"Two classes are required, but {all_rows_have(count)} one class, the label {show(label)}: "
             "there is no pair to order."
         )
     ordered = _in_order(counts)
@@ -105,5 +106,5 @@ def _in_order(counts: Mapping[Any, int]) -> list[Any]:
 
 
 def _with_counts(ordered: list[Any], counts: Mapping[Any, int]) -> str:
-    shown = ", ".join(f"{show(label)} ({counts[label]} rows)" for label in ordered[:5])
+    shown = ", ".join(f"{show(label)} ({counted(counts[label], 'row')})" for label in ordered[:5])
     return shown + (", ..." if len(ordered) > 5 else "")

@@ -24,6 +24,7 @@ from pairsift.data.encoding import (
     Impute,
     _listed,
     codes_of,
+    delimiter_hint,
     infinite_values,
     is_number,
     is_text,
@@ -31,7 +32,9 @@ from pairsift.data.encoding import (
     numbers_of,
     text_of,
 )
+from pairsift.data.labels import choose_labels
 from pairsift.data.tables import Table, TableError, import_pyarrow, index_columns
+from pairsift.words import counted
 
 MAX_CATEGORIES = 1000
 MEDIAN_VALUES = 2**24  # kept in all, 128 MB; beyond that the median is one of every second, fourth, ... value
@@ -83,6 +86,8 @@ class Learned:
     encoding: Encoding
     n_rows: int
     label_counts: dict[Any, int]
+    labels: tuple[Any, Any]
+    """The negative and the positive label."""
 
 
 def learn_encoding(table: Table, options: TableOptions) -> Learned:
@@ -117,21 +122,21 @@ def _learn(table: Table, options: TableOptions) -> Learned:
         n_rows += batch.num_rows
     if n_rows == 0:
         raise TableError(f"{table.name}: the table has no rows.")
-    _refuse_faults(learners, options, table.name)
+    chosen = _checked_together(labels, learners, options, table.name)
     kinds = [table.schema.field(learner.name).type for learner in learners if isinstance(learner, _Numbers)]
     single = bool(kinds) and all(import_pyarrow().types.is_float32(kind) for kind in kinds)
     made = tuple(learner.finish(options.impute, table.name) for learner in learners)
     encoding = Encoding(made, "float32" if single else "float64", options.impute, options.label, options.weight)
-    return Learned(encoding, n_rows, dict(labels))
+    return Learned(encoding, n_rows, dict(labels), chosen)
 
 
 def _features(table: Table, options: TableOptions) -> list[str]:
     names = list(table.schema.names)
     for role, name in (("label", options.label), ("weight", options.weight)):
         if name is not None and name not in names:
-            hint = "" if len(names) > 1 else " Only one column: is the delimiter right (--delimiter ';', say)?"
             raise TableError(
-                f"{table.name}: there is no {role} column {name!r}; the columns are {_listed(names)}.{hint}"
+                f"{table.name}: there is no {role} column {name!r}; the columns are {_listed(names)}."
+                f"{delimiter_hint(names)}"
             )
     for role, given in (("drop", options.drop), ("categorical", options.categorical)):
         unknown = [name for name in given if name not in names]
@@ -257,6 +262,25 @@ def _refuse_empty(count: int, name: str, table: str) -> None:
         raise TableError(f"{table}: column {name!r} has no value in any row; leave it out with {drop}.")
 
 
+def _checked_together(
+    counts: Counter[Any], learners: list[_Numbers | _Categories], options: TableOptions, table: str
+) -> tuple[Any, Any]:
+    """Return the two labels, or say at once what is wrong with them and with the columns: the user mends both."""
+    faults = []
+    chosen: tuple[Any, Any] = (None, None)
+    try:
+        chosen = choose_labels(counts, options.positive, strict=True)
+    except ValueError as error:
+        faults.append(f"{table}, label column {options.label!r}: {error}")
+    try:
+        _refuse_faults(learners, options, table)
+    except TableError as error:
+        faults.append(str(error))
+    if faults:
+        raise TableError(" Besides, ".join(faults))
+    return chosen
+
+
 def _refuse_faults(learners: list[_Numbers | _Categories], options: TableOptions, table: str) -> None:
     for learner in learners:
         if isinstance(learner, _Categories):
@@ -290,7 +314,9 @@ def plain_labels(array: Any, name: str, table: str) -> tuple[AnyArray, list[Any]
         int(np.count_nonzero(codes == place)) for place, value in enumerate(values) if value != value
     )
     if absent:
-        raise TableError(f"{table}: the label column {name!r} is empty in {absent} rows; every row needs a label.")
+        raise TableError(
+            f"{table}: the label column {name!r} is empty in {counted(absent, 'row')}; every row needs a label."
+        )
     return codes, [_plain(value) for value in values]
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from pairsift._typing import FloatArray
 from pairsift.data.compressed import ENDINGS, is_damage, open_binary
 from pairsift.data.formats import check_file
+from pairsift.words import counted
 
 SCORE = "score"
 _TEXT = (".csv", ".tsv", ".txt", ".scores")
@@ -50,8 +51,8 @@ def read_scores(path: str | os.PathLike[str], n_rows: int | None = None) -> Floa
         raise ValueError(f"{path}: score number {bad[0] + 1} is not finite; every row needs a number.")
     if n_rows is not None and len(scores) != n_rows:
         raise ValueError(
-            f"{path}: has {len(scores):,} scores, but the data have {n_rows:,} rows; one score for each row is "
-            "required, in the order of the rows."
+            f"{path}: has {counted(len(scores), 'score')}, but the data have {counted(n_rows, 'row')}; one score for "
+            "each row is required, in the order of the rows."
         )
     return scores
 

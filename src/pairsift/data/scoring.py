@@ -22,6 +22,7 @@ from pairsift.data.labels import match_label, show
 from pairsift.data.rows import CsrRows, MemoryRows
 from pairsift.data.svmlight import iterate_svmlight, scan_svmlight
 from pairsift.data.training import open_table, store_encoding
+from pairsift.words import counted
 
 if TYPE_CHECKING:
     from pairsift.data.encoding import Encoding
@@ -187,7 +188,7 @@ def _from_store(path: Any, model: ScoringModel, options: ScoringOptions) -> Iter
 
 
 def _from_table(path: Any, kind: str, model: ScoringModel, options: ScoringOptions) -> Iterator[ScoringBlock]:
-    from pairsift.data.encoding import text_of
+    from pairsift.data.encoding import delimiter_hint, text_of
     from pairsift.data.table_blocks import positives_of, weights_of
     from pairsift.data.tables import TableError
 
@@ -199,7 +200,7 @@ def _from_table(path: Any, kind: str, model: ScoringModel, options: ScoringOptio
     # An id is shown as it is written, even if it is a feature too: then it is read as what the feature is.
     types |= {options.ids: types.get(options.ids, "text")} if options.ids else {}
     source = sys.stdin.buffer if os.fspath(path) == STANDARD_INPUT else path
-    table = open_table(source, kind, options.delimiter, types)
+    table = open_table(source, kind, options.delimiter or (encoding.delimiter if kind == "csv" else None), types)
     encoding.check_columns(table.schema.names, table.name)
     if options.with_labels and label is None:
         raise TableError(f"{table.name}: say which column is the label with --label.")
@@ -207,7 +208,8 @@ def _from_table(path: Any, kind: str, model: ScoringModel, options: ScoringOptio
     for name in extra:
         if name not in table.schema.names:
             names = ", ".join(map(repr, table.schema.names))
-            raise TableError(f"{table.name}: there is no column {name!r}; the columns are {names}.")
+            hint = delimiter_hint(table.schema.names)
+            raise TableError(f"{table.name}: there is no column {name!r}; the columns are {names}.{hint}")
     first = 0
     for batch in table.batches(list(dict.fromkeys([*encoding.names, *extra]))):
         rows = encoding.encode(batch, first, table.name)
@@ -238,7 +240,8 @@ def _encoding_by_names(path: Any, model: ScoringModel) -> Encoding:
 def _check_width(path: Any, n_features: int, model: ScoringModel) -> None:
     if n_features != model.n_features_in_:
         raise ValueError(
-            f"{path}: the rows have {n_features} features, but the model expects {model.n_features_in_} features."
+            f"{path}: the rows have {counted(n_features, 'feature')}, but the model expects "
+            f"{counted(model.n_features_in_, 'feature')}."
         )
 
 

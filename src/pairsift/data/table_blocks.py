@@ -10,7 +10,7 @@ import numpy as np
 from pairsift._typing import AnyArray, FloatArray
 from pairsift.data.blocks import Block
 from pairsift.data.encoding import numbers_of
-from pairsift.data.labels import choose_labels, match_label, show
+from pairsift.data.labels import match_label, show
 from pairsift.data.learn_encoding import TableOptions, learn_encoding, plain_labels
 from pairsift.data.problem import check_weights
 from pairsift.data.tables import Table, TableError
@@ -32,10 +32,7 @@ class TableBlocks:
         learned = learn_encoding(table, options)
         self._table = table
         self.encoding, self.n_rows = learned.encoding, learned.n_rows
-        try:
-            self.labels = choose_labels(learned.label_counts, options.positive, strict=True)
-        except ValueError as error:
-            raise TableError(f"{table.name}, label column {options.label!r}: {error}") from error
+        self.labels = learned.labels
 
     def __iter__(self) -> Iterator[Block]:
         encoding, labels = self.encoding, np.array(self.labels)

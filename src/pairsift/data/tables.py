@@ -55,6 +55,19 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "__arrow_c_stream__") or _is_pandas(X)
 
 
+def columns_without_numbers(frame: Any) -> list[str]:
+    """Return the names of the columns of a pandas, polars or Arrow table that NumPy cannot read as numbers."""
+    import numpy as np
+
+    found = []
+    for name in getattr(frame, "column_names", None) or list(frame.columns):
+        try:
+            np.asarray(frame[name], dtype=np.float64)
+        except (ValueError, TypeError):
+            found.append(str(name))
+    return found
+
+
 class FrameTable:
     """A pandas or polars frame, a pyarrow Table, or anything with ``__arrow_c_stream__``; a pandas index is no column.
 

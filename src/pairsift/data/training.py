@@ -184,7 +184,7 @@ def table_source(path: str | os.PathLike[str], kind: str, options: DataOptions) 
         if options.label is None:
             names = ", ".join(map(repr, table.schema.names[:20]))
             raise TableError(f"{table.name}: say which column is the label with --label; the columns are {names}.")
-        yield TableBlocks(
+        blocks = TableBlocks(
             table,
             TableOptions(
                 label=options.label,
@@ -196,6 +196,9 @@ def table_source(path: str | os.PathLike[str], kind: str, options: DataOptions) 
                 max_categories=options.max_categories,
             ),
         )
+        if kind == "csv" and options.delimiter is not None:  # files to be scored will have the same
+            blocks.encoding = replace(blocks.encoding, delimiter=options.delimiter)
+        yield blocks
 
 
 def open_table(source: Any, kind: str, delimiter: str | None, types: dict[str, str], name: str | None = None) -> Any:

@@ -108,7 +108,9 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
     n_iter_ : int
         Passes of the last training.
     n_pairs_ : int
-        Number of chosen terms, points included; for "block" of the pairs among the drawn rows.
+        Number of chosen terms, points included. For "block" the pairs that the drawn rows have among them, whether
+        they were learned from (`gamma_` = 1) or the rows themselves were, as points (`gamma_` = 0); how many rows were
+        drawn is in ``history_[-1].rows``.
     n_rejected_ : int
         Candidates that were drawn and refused, as the paper counts them; where draws were skipped because nearly all
         would have been refused, an unbiased estimate.

@@ -15,9 +15,11 @@ from pairsift._typing import AnyArray, FloatArray
 from pairsift.data.problem import Problem, make_problem, split_binary_labels
 from pairsift.data.rows import as_rows
 from pairsift.data.store import RowStore
+from pairsift.data.tables import columns_without_numbers, is_frame
 from pairsift.model import score_rows
 from pairsift.stats import auc
 from pairsift.strength import Strength, Tried
+from pairsift.words import counted
 
 
 class LinearRanker(ClassifierMixin, BaseEstimator):
@@ -103,17 +105,23 @@ class LinearRanker(ClassifierMixin, BaseEstimator):
 
     def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool = True) -> Any:
         # Finiteness is checked by `as_rows`, which knows when to check all rows and when only those that are read.
-        return validate_data(
-            self,
-            X,
-            y,
-            reset=reset,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_all_finite=False,
-        )
+        try:
+            return validate_data(
+                self,
+                X,
+                y,
+                reset=reset,
+                accept_sparse="csr",
+                accept_large_sparse=True,
+                dtype=[np.float64, np.float32],
+                order="C",
+                ensure_all_finite=False,
+            )
+        except (ValueError, TypeError) as error:
+            wrong = columns_without_numbers(X) if is_frame(X) else []
+            if not wrong:
+                raise
+            raise ValueError(_not_numbers(wrong)) from error
 
     def _set_weights(self, w: FloatArray, theta: float) -> None:
         """Set coefficients from w and the threshold theta."""
@@ -129,6 +137,16 @@ class LinearRanker(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
+
+
+def _not_numbers(wrong: list[str]) -> str:
+    """Return what to do about columns of text."""
+    shown = ", ".join(map(repr, wrong[:10])) + (", ..." if len(wrong) > 10 else "")
+    return (
+        f"All columns of X must hold numbers; {counted(len(wrong), 'column')} cannot be read as such: {shown}. Drop "
+        "what is no feature, and turn categories into numbers: by scikit-learn's OneHotEncoder before the estimator in "
+        "a pipeline, or by pandas.get_dummies. (pairsift fit on a CSV or Parquet file does that by itself.)"
+    )
 
 
 def warn_unconverged(reached: str, tol: float, n_iter: int, max_iter: int) -> None:

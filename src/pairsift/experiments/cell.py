@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import json
+import shutil
 import sys
 import time
 import warnings
@@ -103,6 +104,14 @@ def _answer(work: Callable[[], dict[str, Any]]) -> bool:
 def main() -> None:
     """Serve one cell on standard input and output."""
     task = json.loads(sys.stdin.readline())
+    try:
+        _serve(task)
+    finally:
+        if "folder" in task:  # whoever made it may have been killed
+            shutil.rmtree(task["folder"], ignore_errors=True)
+
+
+def _serve(task: dict[str, Any]) -> None:
     with threadpool_limits(task.get("threads", 1)):
         commands: dict[str, Callable[[], dict[str, Any]]] = {}
 

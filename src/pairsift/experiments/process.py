@@ -64,7 +64,7 @@ class CellProcess:
             process_group=0,  # so that it is ended together with the program that it may have started
             env={**os.environ, **dict.fromkeys(_THREAD_VARIABLES, threads), "TMPDIR": folder},
         )
-        self._say(json.dumps(task))
+        self._say(json.dumps({**task, "folder": folder}))
 
     def ready(self) -> dict[str, Any]:
         """Wait until the cell can train; return ``{"rows", "columns"}`` of its training rows. Call it first."""

@@ -172,6 +172,41 @@ def test_too_little_memory_says_how_much_was_needed(tmp_path, name):
     assert " MB" in done.stdout
 
 
+NO_MEMORY_TO_SAVE = """
+import resource, sys
+from pathlib import Path
+import numpy as np
+import safetensors.numpy
+from pairsift import LinearModel, save_model
+model = LinearModel(np.ones((1, 100_000)), np.zeros(1), np.array([0, 1]))
+spare = np.empty(2_000_000, dtype=np.uint8)  # for two copies of the coefficients, not for three
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(),) * 2)
+held, size = [], 2**20
+while size >= 2**10:  # nearly all that malloc has left
+    try:
+        held.append(bytearray(size))
+    except MemoryError:
+        size //= 2
+del spare
+try:
+    save_model(model, sys.argv[1])
+except MemoryError as error:
+    print(error)
+"""
+
+
+def test_too_little_memory_for_the_model_file_is_an_error(tmp_path):
+    """Memory was there for the model but not for its file: safetensors ended the process with SIGABRT."""
+    (tmp_path / "m").write_bytes(b"old")
+    line = [sys.executable, "-c", NO_MEMORY_TO_SAVE, str(tmp_path / "m")]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-500:]
+    assert "Unable to allocate" in done.stdout
+    assert os.listdir(tmp_path) == ["m"]
+    assert (tmp_path / "m").read_bytes() == b"old"
+
+
 def test_a_memory_error_without_a_size_says_what_is_in_use():
     assert "MB that were in use" in _reason(MemoryError("std::bad_alloc"))
     assert _reason(MemoryError("Unable to allocate 8.0 MB")).startswith("not enough memory: Unable to allocate 8.0 MB.")

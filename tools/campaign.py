@@ -72,8 +72,8 @@ COMMANDS = {
     "thread": Command("kernel tests, thread sanitizer", *["tools/sanitize.py thread"] * 2),
     "two-fits": Command(
         "all fast tests while two threads fit",
-        "-m pytest -q tests --fit-beside 2 -m not+slow",
-        "-m pytest -q tests/test_dual.py --fit-beside 2 -m not+slow",
+        "-m pytest -q tests --fit-beside 2 --hypothesis-seed=0 -m not+slow",
+        "-m pytest -q tests/test_dual.py --fit-beside 2 --hypothesis-seed=0 -m not+slow",
     ),
     "torture": Command(
         "numbers that break things",

@@ -1,6 +1,6 @@
 """Build the kernels with a sanitizer of gcc and run the tests that use them; with a finding, the status is not 0.
 
-    python tools/sanitize.py address|undefined|thread [--keep FOLDER] [pytest's arguments]
+    python tools/sanitize.py address|undefined|thread [--keep FOLDER] [more arguments of pytest]
 
 The build and a copy of the package lie in a temporary folder (or in FOLDER, where the next run finds them again); what
 is installed is not touched. Python and NumPy are not instrumented: the sanitizer's library is preloaded, sees their
@@ -53,8 +53,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = options.keep or Path(name)
         build(folder, options.kind)
-        tests = given or [*(f"tests/{test}.py" for test in TESTS), THREADS, "-m", "not slow"]
-        return run(folder, options.kind, tests)
+        return run(folder, options.kind, [*(f"tests/{test}.py" for test in TESTS), THREADS, "-m", "not slow", *given])
 
 
 def build(folder: Path, kind: str) -> None:
@@ -87,7 +86,7 @@ def run(folder: Path, kind: str, tests: list[str]) -> int:
     plain = ["setarch", "-R", sys.executable]
     environment = {**os.environ, **variables}
     subprocess.run([*plain, "-c", check, str(folder)], env=environment, check=True)
-    line = [*plain, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    line = [*plain, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", *tests]
     done = subprocess.run(line, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     print(done.stdout[-4000:] if done.returncode else done.stdout[-300:])
     passed = re.search(r"(\d+) passed", done.stdout)

@@ -57,8 +57,15 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     tensors = {"coef": linear.coef_[0].copy(), "intercept": linear.intercept_}
     if linear.pair_features is not None:
         tensors |= {"pair_mean": linear.pair_features.mean, "pair_deviation": linear.pair_features.deviation}
+    header = json.dumps(header_of(linear))
+    _require_memory(sum(tensor.nbytes for tensor in tensors.values()) + len(header))
     with replacing(path) as file:
-        file.write(save(tensors, metadata={_METADATA_KEY: json.dumps(header_of(linear))}))
+        file.write(save(tensors, metadata={_METADATA_KEY: header}))
+
+
+def _require_memory(size: int) -> None:
+    """Raise `MemoryError` unless a file of `size` bytes can be put together: safetensors would end the process."""
+    np.empty(4 * size + 2**16, dtype=np.uint8)  # the tensors as bytes, the file, and the file as Python's bytes
 
 
 def header_of(model: LinearModel) -> dict[str, Any]:

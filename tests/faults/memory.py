@@ -63,6 +63,10 @@ def _prepare(folder: Path) -> None:
 
 def _limited(more: int) -> Callable[[], None]:
     def limit() -> None:
+        import mmap  # noqa: F401 - all of these: an import under the limit fails in the dynamic linker's words
+
+        import safetensors.numpy  # noqa: F401
+
         import pairsift.calibration
         import pairsift.checkpoint
         import pairsift.cli.methods
@@ -75,7 +79,7 @@ def _limited(more: int) -> Callable[[], None]:
         import pairsift.data.training
         import pairsift.model
         import pairsift.solvers.exact
-        import pairsift.training_run  # noqa: F401 - an import under the limit fails in the dynamic linker's words
+        import pairsift.training_run  # noqa: F401
 
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         most = pages * resource.getpagesize() + more

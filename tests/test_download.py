@@ -215,3 +215,16 @@ def test_fetch_downloads_prepares_and_cleans_up(server, tmp_path, monkeypatch):
     assert len(server.requests) == n
     fetch(dataset, force=True)
     assert len(server.requests) == n + 1
+
+
+def test_fetch_refuses_files_without_a_known_checksum(server, tmp_path, monkeypatch):
+    """They were downloaded and used with no more than a limit on their size."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("PAIRSIFT_DATA", raising=False)
+    server.files["/letter.scale"] = b"1 1:0.5\n2 16:1\n3 2:1\n"
+    file = replace(DATASETS["letter"].files[0], url=server.url("/letter.scale"), sha256=None)
+    dataset = replace(DATASETS["letter"], files=(file,), points=3, positives=1, negatives=2)
+    with pytest.raises(DatasetError, match=r"no checksum of letter\.scale.*--unverified"):
+        fetch(dataset)
+    assert server.requests == []
+    assert fetch(dataset, unverified=True).status == "equal"

@@ -67,9 +67,8 @@ COMMANDS = {
         "tools/fuzz_tables.py results --runs 10000 --seed SEED",
         "tools/fuzz_tables.py results --runs 300",
     ),
-    "address": Command("kernel tests, address sanitizer", *["tools/sanitize.py address"] * 2),
-    "undefined": Command("kernel tests, undefined-behaviour sanitizer", *["tools/sanitize.py undefined"] * 2),
-    "thread": Command("kernel tests, thread sanitizer", *["tools/sanitize.py thread"] * 2),
+    "memory-sanitizers": Command("kernel tests under ASan and UBSan", *["tools/sanitize.py memory"] * 2),
+    "thread-sanitizer": Command("kernel tests under TSan", *["tools/sanitize.py thread"] * 2),
     "two-fits": Command(
         "all fast tests while two threads fit",
         "-m pytest -q tests --fit-beside 2 --hypothesis-seed=0 -m not+slow",

@@ -1,7 +1,8 @@
 """Build the kernels with a sanitizer of gcc and run the tests that use them; with a finding, the status is not 0.
 
-    python tools/sanitize.py address|undefined|thread [--keep FOLDER] [more arguments of pytest]
+    python tools/sanitize.py memory|thread [--keep FOLDER] [more arguments of pytest]
 
+memory is the address and the undefined-behaviour sanitizer (ASan, UBSan) in one build, thread the other (TSan).
 The build and a copy of the package lie in a temporary folder (or in FOLDER, where the next run finds them again); what
 is installed is not touched. Python and NumPy are not instrumented: the sanitizer's library is preloaded, sees their
 memory and their locks, and checks every access that a kernel makes. Leaks are not looked for, since the interpreter
@@ -22,11 +23,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = {
-    "address": "-fsanitize=address -fno-omit-frame-pointer",
-    "undefined": "-fsanitize=undefined -fno-sanitize=vptr -fno-sanitize-recover=all",  # nanobind is without RTTI
+    # Without vptr: nanobind is built without the types that it needs.
+    "memory": "-fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all -fno-omit-frame-pointer",
     "thread": "-fsanitize=thread",
 }
-LIBRARIES = {"address": "libasan.so", "undefined": "libubsan.so", "thread": "libtsan.so"}
+# The C++ library too: the sanitizer looks for its functions at the start, and Python itself loads it later.
+LIBRARIES = {"memory": ("libasan.so", "libstdc++.so"), "thread": ("libtsan.so", "libstdc++.so")}
 OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
@@ -76,9 +78,7 @@ def build(folder: Path, kind: str) -> None:
 
 def run(folder: Path, kind: str, tests: list[str]) -> int:
     """Run tests with the package that was built."""
-    library = subprocess.run(
-        [os.environ.get("CC", "gcc"), f"-print-file-name={LIBRARIES[kind]}"], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    library = " ".join(_library(name) for name in LIBRARIES[kind])
     variables = {**OPTIONS, "LD_PRELOAD": library, "PYTHONPATH": str(folder / "package"), "PYTHONMALLOC": "malloc"}
     variables |= {"PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
     check = "import pairsift._core as core, sys; sys.exit(not core.__file__.startswith(sys.argv[1]))"
@@ -92,6 +92,11 @@ def run(folder: Path, kind: str, tests: list[str]) -> int:
     passed = re.search(r"(\d+) passed", done.stdout)
     print(f"{passed[1] if passed else 0} tests under the {kind} sanitizer, status {done.returncode}")
     return done.returncode
+
+
+def _library(name: str) -> str:
+    line = [os.environ.get("CC", "gcc"), f"-print-file-name={name}"]
+    return subprocess.run(line, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _tool(name: str) -> str:

@@ -61,13 +61,17 @@ def list_command(as_json: bool) -> None:
     help="A folder with the published files, for sets that cannot be downloaded freely.",
 )
 @click.option("--force", is_flag=True, help="Fetch even what is there and right.")
+@click.option("--unverified", is_flag=True, help="Download files whose checksum is not known too.")
 @click.option("--json", "as_json", is_flag=True, help="Print for machines.")
-def fetch_command(dataset: Dataset, folder: Path | None, raw: Path | None, force: bool, as_json: bool) -> None:
+def fetch_command(
+    dataset: Dataset, folder: Path | None, raw: Path | None, force: bool, unverified: bool, as_json: bool
+) -> None:
     """Download a data set, prepare it and compare it with the paper's table. A download that was cut off goes on."""
     from pairsift.data.datasets import fetch
 
     try:
-        result = fetch(dataset, folder=folder, raw=raw, force=force, progress=_Bar() if sys.stderr.isatty() else None)
+        progress = _Bar() if sys.stderr.isatty() else None
+        result = fetch(dataset, folder=folder, raw=raw, force=force, unverified=unverified, progress=progress)
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
     _report([result], as_json)

@@ -19,6 +19,7 @@ def fetch(
     folder: Path | str | None = None,
     raw: Path | str | None = None,
     force: bool = False,
+    unverified: bool = False,
     progress: Progress | None = None,
     **download_options: Any,
 ) -> Verification:
@@ -34,6 +35,8 @@ def fetch(
         A folder that has the published files already, for sets that cannot be downloaded by everyone.
     force
         Fetch even if the data set is in `folder` already and right.
+    unverified
+        Download files whose checksum is not known too; without it they are refused.
     progress
         Called with (file name, bytes so far, bytes in all or None).
     **download_options
@@ -50,14 +53,15 @@ def fetch(
         present = verify_files(dataset, folder)
         if present.status != "different":
             return present
+    if raw is None:
+        _check_downloads(dataset, unverified)
     downloads = folder / dataset.name / "raw"
     paths: dict[Part, list[Path]] = {}
     for file in dataset.files:
         if raw is not None:
             path = _given(Path(raw), file)
-        elif file.url is None:
-            raise DatasetError(f"{dataset.name} cannot be downloaded freely. {dataset.obtain}")
         else:
+            assert file.url is not None, "checked above"
             options = {"max_bytes": dataset.max_bytes, "progress": progress} | download_options
             path = download(file.url, downloads / file.name, sha256=file.sha256, **options)
         paths.setdefault(file.part, []).append(path)
@@ -65,6 +69,18 @@ def fetch(
     if raw is None:
         shutil.rmtree(downloads, ignore_errors=True)
     return verify_files(dataset, folder)
+
+
+def _check_downloads(dataset: Dataset, unverified: bool) -> None:
+    """Refuse, before anything is downloaded, a set that cannot be, or whose files could not be verified."""
+    if not dataset.fetchable:
+        raise DatasetError(f"{dataset.name} cannot be downloaded freely. {dataset.obtain}")
+    unknown = [file.name for file in dataset.files if file.sha256 is None]
+    if unknown and not unverified:
+        raise DatasetError(
+            f"pairsift knows no checksum of {' and '.join(unknown)}, so that what arrives cannot be verified. Allow it "
+            "with --unverified (unverified=True): then only its size is limited, and its counts are compared."
+        )
 
 
 def _given(folder: Path, file: RawFile) -> Path:

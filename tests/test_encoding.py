@@ -142,11 +142,13 @@ def test_the_median_of_many_values_is_of_evenly_spaced_ones(monkeypatch):
 
 def test_too_many_categories():
     frame = pd.DataFrame({"id": [f"n{k}" for k in range(1001)], "y": np.arange(1001) % 2})
-    with pytest.raises(ValueError, match=r"column 'id' has 1001 different values, more than 1000\. .*--drop id"):
+    with pytest.raises(
+        ValueError, match=r"column 'id' has 1,001 different values, more than the 1,000 allowed\. .*--drop id"
+    ):
         _learn(frame)
     assert _learn(frame, max_categories=1001).n_features == 1001
     huge = pd.DataFrame({"id": [f"n{k}" for k in range(300_000)], "y": np.arange(300_000) % 2})
-    with pytest.raises(ValueError, match=r"at least \d+ different values"):
+    with pytest.raises(ValueError, match=r"at least [\d,]+ different values"):
         _learn(huge)
 
 

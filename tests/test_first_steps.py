@@ -146,6 +146,27 @@ def test_a_column_of_text_is_named(kind):
         model.decision_function(wrong)
 
 
+def test_several_columns_in_one_word_are_explained(folder):
+    line = one_line(run("fit", "t.csv", "-o", "m", *TABLE[:4], "--delimiter", ";", "--drop", "id,a", cwd=folder), 1)
+    assert "give --drop several times" in line
+
+
+@pytest.mark.parametrize("estimator", [ActiveRankSVM, RankSVM])
+def test_asking_for_probabilities_says_where_they_come_from(estimator):
+    X, y = make_ranking(200, 3, random_state=0)
+    model = estimator(random_state=0).fit(X, y)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match=f"{estimator.__name__} gives scores.*calibrate"):
+        model.predict_proba(X)
+
+
+def test_the_place_of_a_missing_value_is_counted_as_said():
+    X, y = make_ranking(200, 3, random_state=0)
+    X[7, 2] = np.nan
+    with pytest.raises(ValueError, match=r"Row 7 of X contains NaN in column 2 \(both counted from 0\)"):
+        RankSVM().fit(X, y)
+
+
 def test_other_faults_of_a_frame_keep_their_words():
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         RankSVM().fit(pd.DataFrame({"a": [1.0, 2.0, 3.0]}), [0, 1])

@@ -2,17 +2,22 @@
 
 import ast
 import inspect
+import math
 import re
 
 import click
 import pytest
 
 import pairsift
-from pairsift import estimators
-from pairsift.block import AUTO_ROWS
+from pairsift import budget, calibration, estimators, model_file, pair_features, threshold, validation
+from pairsift.block import AUTO_ROWS, choose, grow
 from pairsift.budget import parse_budget
+from pairsift.cli.fit import CALIBRATION_SHARE
 from pairsift.cli.methods import DEFAULTS
+from pairsift.data import holdout, learn_encoding, rows
 from pairsift.sampling.registry import SAMPLERS
+from pairsift.solvers import dual
+from pairsift.strength import choose as strength
 from test_docs import PAGES, ROOT, name_of
 from test_help_and_completion import every_command
 
@@ -190,3 +195,51 @@ def stated_defaults():
 def test_defaults_that_pages_state_are_those_of_the_code():
     for page, said, default in stated_defaults():
         assert said == default, page
+
+
+# Numbers that pages state in prose, each with the constant that it is; {} stands for the number.
+STATED = [
+    ("data.md", r"more than\s+{} different values is refused", learn_encoding.MAX_CATEGORIES),
+    ("data.md", r"exact up to {} million values", learn_encoding.MEDIAN_VALUES // 2**20),
+    ("fit.md", r"holds out a tenth of each class \({} rows of it at most\)", holdout.VALIDATION_ROWS),
+    ("fit.md", r"whenever at least {} rounds", validation.ROUNDS_BETWEEN),
+    ("fit.md", r"weights of the last solve add up to C \* {}", budget.STRENGTH_PAIRS),
+    ("models.md", r"which is then {} unless it is given", CALIBRATION_SHARE),
+    ("models.md", r"at most {} rows of each class\)", holdout.VALIDATION_ROWS),
+    ("models.md", r"Logistic wants {} held-out rows", calibration.WANTED["logistic"]),
+    ("models.md", r"isotonic {}; with fewer", calibration.WANTED["isotonic"]),
+    ("models.md", r"those of up to {} training rows of each class", pair_features.SAMPLED_ROWS),
+    ("models.md", r"which the model remembers \(up to {} features\)", pair_features.WIDEST),
+    ("models.md", r"\| `format` \| {}\.", model_file.FORMAT),
+    ("guide/probabilities.md", r"wants {} held-out rows of the rarer class", calibration.WANTED["logistic"]),
+    ("guide/probabilities.md", r"rising curve and wants {}\.", calibration.WANTED["isotonic"]),
+    ("guide/choosing.md", r"`RankSVM\(C={}\)` are estimates", DEFAULTS["exact"]["C"]),
+    ("guide/choosing.md", r"`ActiveRankSVM\(C={}, budget=8000\)`", DEFAULTS["active"]["C"]),
+    ("guide/large.md", r"up to 2\^{} values all", math.log2(rows.FULL_CHECK_VALUES)),
+    ("method.md", r"up to\s+{}, beyond that", threshold.ALL_ROWS),
+    ("method.md", r"beyond that {} of each class drawn", threshold.SAMPLED_ROWS),
+    ("method.md", r"when there are at most 2\^{} of them", math.log2(rows.FULL_CHECK_VALUES)),
+    ("method.md", r"Problems of fewer than {} terms", dual.SMALL_PROBLEM),
+    ("method.md", r"up to {} of each class judge", choose.JUDGING_ROWS),
+    ("method.md", r"The default stays C = {}, as stated", DEFAULTS["active"]["C"]),
+    ("strength.md", r"Up to {} rows of each class judge", choose.JUDGING_ROWS),
+    ("strength.md", r"up to {} others are learned from", choose.LEARNING_ROWS),
+    ("strength.md", r"judge in turn, up to {} rows", choose.FOLD_ROWS),
+    ("strength.md", r"points are tried at C = {} and", choose.START),
+    ("strength.md", r'Without "auto" C is {}, and', DEFAULTS["active"]["C"]),
+    ("strength.md", r"Where there are no more than {} pairs", strength.FEW_PAIRS),
+    ("strength.md", r"fewer than {} rows of a class, or a budget", strength.FEW_ROWS),
+    ("strength.md", r"or a budget of fewer than {} rows", grow.LEAST_ROWS_TO_CHOOSE),
+    ("start.md", r"it stops at a {} \(`--tol`\)", DEFAULTS["active"]["tol"]),
+]
+WORDS = {"thousandth": 1e-3}
+
+
+@pytest.mark.parametrize(("page", "pattern", "constant"), STATED, ids=[f"{page}: {words}" for page, words, _ in STATED])
+def test_numbers_in_prose_are_those_of_the_code(page, pattern, constant):
+    text = " ".join((ROOT / "docs" / page).read_text().split())
+    found = re.findall(pattern.replace("{}", r"(thousandth|\d[\d,]*(?:\.\d+)?)"), text)
+    assert found, f"{page} no longer says this; change the list with it"
+    for said in found:
+        number = WORDS[said] if said in WORDS else float(said.replace(",", ""))
+        assert number == constant

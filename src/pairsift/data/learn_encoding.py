@@ -143,7 +143,7 @@ def _features(table: Table, options: TableOptions) -> list[str]:
         if unknown:
             raise TableError(
                 f"{table.name}: --{role} names {', '.join(map(repr, unknown))}, which is no column; "
-                f"the columns are {_listed(names)}."
+                f"the columns are {_listed(names)}. For several columns give --{role} several times."
             )
     left_out = {options.label, options.weight, *options.drop, *index_columns(table.schema)}
     return [name for name in names if name not in left_out]
@@ -244,8 +244,9 @@ class _Categories:
         """Raise when there are too many categories."""
         if len(self.counts) > self.most:
             raise TableError(
-                f"{self.table}: column {self.name!r} has {at_least}{len(self.counts)} different values, more than "
-                f"{self.most}. Leave it out with --drop {shlex.quote(self.name)}, or allow more with --max-categories."
+                f"{self.table}: column {self.name!r} has {at_least}{len(self.counts):,} different values, more than "
+                f"the {self.most:,} allowed. Leave it out with --drop {shlex.quote(self.name)}, or allow more with "
+                "--max-categories."
             )
 
     def finish(self, impute: Impute | None, table: str) -> Column:

@@ -156,7 +156,7 @@ class DenseRows(MemoryRows):
 
     def _fault(self, row: int) -> str:
         bad = int(np.flatnonzero(~np.isfinite(self.values[row]))[0])
-        return f"contains {_describe(self.values[row, bad])} in column {bad}; impute or drop such rows first"
+        return f"contains {_describe(self.values[row, bad])} in column {bad} {_WHAT_TO_DO}"
 
 
 class CsrRows(MemoryRows):
@@ -202,7 +202,7 @@ class CsrRows(MemoryRows):
         if np.any(np.diff(columns) <= 0):
             return "has unsorted or duplicate column indices; call X.sum_duplicates() first"
         bad = int(np.flatnonzero(~np.isfinite(values))[0])
-        return f"contains {_describe(values[bad])} in column {columns[bad]}; impute or drop such rows first"
+        return f"contains {_describe(values[bad])} in column {columns[bad]} {_WHAT_TO_DO}"
 
 
 def as_rows(X: Any) -> MemoryRows:
@@ -250,6 +250,9 @@ def _as_float(values: AnyArray) -> AnyArray:
         return values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"X must hold numbers; got dtype {values.dtype} ({error}).") from error
+
+
+_WHAT_TO_DO = "(both counted from 0); impute or drop such rows first"
 
 
 def _describe(value: Any) -> str:

@@ -72,6 +72,14 @@ class LinearRanker(ClassifierMixin, BaseEstimator):
         positive = self.decision_function(X) > 0
         return self.classes_[positive.astype(np.int64)]
 
+    @property
+    def predict_proba(self) -> Any:
+        """Not there, so that ``hasattr`` is false: scores are no probabilities."""
+        raise AttributeError(
+            f"{type(self).__name__} gives scores, not probabilities; learn them on held-out rows: "
+            "pairsift.calibrate(model, X, y), or scikit-learn's CalibratedClassifierCV."
+        )
+
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the AUC: the share of pairs that are ordered right, ties counting one half."""
         if y is None and isinstance(X, RowStore):

@@ -224,6 +224,46 @@ def test_a_store_of_results_that_cannot_be_written_says_so(tmp_path):
             results.set_fact("mode", "full")
 
 
+KILLED_WHILE_WRITING = """
+import os, signal, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("PRAGMA cache_size = 1")  # so that pages are written before the end
+connection.execute("UPDATE cells SET result = '{}'")
+connection.executemany("INSERT INTO facts VALUES (?, ?)", [(str(k), "x" * 3000) for k in range(100)])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def killed_while_writing(path):
+    with Results(path, create=True) as results:
+        results.put(cell_of("wsvm"), Outcome("done", result={"auc": 0.5}))
+    subprocess.run([sys.executable, "-c", KILLED_WHILE_WRITING, str(path)], check=False)
+    return path.with_name(f"{path.name}-journal")
+
+
+def test_a_store_of_results_that_was_being_written_can_be_read(tmp_path):
+    """It was "no store of results" until the next run: reading could not take back what was half written."""
+    path = tmp_path / "r.sqlite"
+    assert killed_while_writing(path).exists()
+    with Results(path) as results:
+        assert [row.result for row in results.rows()] == [{"auc": 0.5}]
+        with pytest.raises(ValueError, match="cannot be used"):
+            results.set_fact("mode", "full")
+
+
+def test_a_journal_that_names_another_file_is_refused(tmp_path):
+    """SQLite would delete that file after it has taken back the change."""
+    path, other = tmp_path / "r.sqlite", tmp_path / "other"
+    other.write_text("not a journal")
+    journal, name = killed_while_writing(path), os.fsencode(other)
+    end = len(name).to_bytes(4, "big") + (sum(name) % 2**32).to_bytes(4, "big") + bytes.fromhex("d9d505f920a163d7")
+    journal.write_bytes(journal.read_bytes() + b"\x00\x00\x00\x01" + name + end)
+    for create in (False, True):
+        with pytest.raises(ValueError, match="names another file"):
+            Results(path, create=create)
+    assert other.exists()
+
+
 @pytest.mark.parametrize("ending", ["", ".gz"])
 def test_a_refused_table_does_not_end_in_an_abort(tmp_path, ending):
     """A thread of pyarrow was still reading through Python when Python ended: one run in twenty died of SIGABRT."""

@@ -136,10 +136,10 @@ def _attack(name: str, short: bool, seed: int) -> Line:
     done = subprocess.run(line, cwd=ROOT / "tests", stdout=subprocess.PIPE, text=True, check=False)
     seconds = time.monotonic() - started
     if not done.stdout.strip():
-        return Line(f"{name}: did not end", count, count, seconds)
+        return Line(ATTACKS[name].title, count, count, seconds)  # it did not end: nothing is known of any try
     tally = json.loads(done.stdout.splitlines()[-1])
-    print(f"{tally['attack']}: {tally['facts']}", file=sys.stderr)
-    return Line(tally["attack"], tally["count"], tally["lost"], seconds)
+    print(f"{name}: {tally['facts']}", file=sys.stderr)
+    return Line(ATTACKS[name].title, tally["count"], tally["lost"], seconds)
 
 
 def _command(name: str, short: bool, seed: int) -> Line:

@@ -21,18 +21,19 @@ from faults.tally import Tally
 class Attack:
     """An attack: `run(count, seed)` makes that many tries."""
 
+    title: str
     run: Callable[[int, int], Tally]
     count: int
     short: int
 
 
 ATTACKS: dict[str, Attack] = {
-    **{f"kill-{name}": Attack(partial(kill, job), 50, 3) for name, job in JOBS.items()},
-    "sigint": Attack(storm, 60, 8),
-    "disk-full": Attack(fill, 60, 8),
-    "read-error": Attack(fail_reads, 110, 11),
-    "short-reads": Attack(shorten_reads, 44, 11),
-    "changing-data": Attack(change, 120, 15),
-    "clock": Attack(turn_back, 8, 4),
-    "memory": Attack(starve, 100, 10),
+    **{f"kill-{name}": Attack(f"SIGKILL during {name}", partial(kill, job), 50, 3) for name, job in JOBS.items()},
+    "sigint": Attack("SIGINT storms", storm, 60, 8),
+    "disk-full": Attack("disk full", fill, 60, 8),
+    "read-error": Attack("read error half-way", fail_reads, 110, 11),
+    "short-reads": Attack("short and interrupted reads", shorten_reads, 44, 11),
+    "changing-data": Attack("data file changes or shrinks", change, 120, 15),
+    "clock": Attack("clock going backwards", turn_back, 8, 4),
+    "memory": Attack("out of memory (RLIMIT_AS)", starve, 100, 10),
 }

@@ -51,6 +51,7 @@ A data set that is not here has one row a method, fold 0 and pool 0.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -61,6 +62,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 Status = Literal["done", "failed", "out of time", "data not here"]
 STATUSES: tuple[Status, ...] = get_args(Status)
+
+_OTHER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # the end of a journal that names one of several databases
 
 
 class Cell(NamedTuple):
@@ -127,6 +130,18 @@ CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WI
 """
 
 
+def _has_journal(path: Path) -> bool:
+    """Whether there is a journal beside a store; one that names another file is refused, since SQLite may delete it."""
+    journal = path.with_name(f"{path.name}-journal")
+    if not journal.is_file():
+        return False
+    with journal.open("rb") as file:
+        file.seek(-min(len(_OTHER_JOURNAL), journal.stat().st_size), os.SEEK_END)
+        if file.read() == _OTHER_JOURNAL:
+            raise ValueError(f"{journal} is no journal of pairsift reproduce: it names another file. Remove it.")
+    return True
+
+
 class Results:
     """An open store.
 
@@ -135,7 +150,8 @@ class Results:
     path
         The SQLite file.
     create
-        Make the file and its tables if they are not there. Otherwise the store is opened for reading only.
+        Make the file and its tables if they are not there. Otherwise the store is opened for reading only, but
+        for what a run that was killed has half written, which is taken back.
 
     Raises
     ------
@@ -147,16 +163,19 @@ class Results:
         self.path = Path(path)
         if not create and not self.path.is_file():
             raise ValueError(f"{self.path} is not there; make it with: pairsift reproduce -o {self.path}")
+        # A run that was killed leaves a journal, by which SQLite takes back what was half written: it has to write.
+        has_journal = _has_journal(self.path)
+        mode = "rwc" if create else "rw" if has_journal else "ro"
         try:
-            self._connection = sqlite3.connect(
-                f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'ro'}", timeout=60, uri=True
-            )
+            self._connection = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode={mode}", timeout=60, uri=True)
         except sqlite3.Error as error:
             raise ValueError(f"{self.path} cannot be opened: {error}.") from error
         try:
             if create:
                 self._connection.executescript(_SCHEMA)
             self._connection.execute("SELECT count(*) FROM cells, facts").fetchone()
+            if not create:
+                self._connection.execute("PRAGMA query_only = ON")
         except sqlite3.Error as error:
             self._connection.close()
             raise ValueError(f"{self.path} is no store of results of pairsift reproduce: {error}.") from error

@@ -142,11 +142,11 @@ void bind_row_kernels(nb::class_<Argument>& cls) {
         .def("dual_descent",
              [](const Argument& x, std::optional<In<double>> signs, std::optional<In<double>> constants, In<double> upper,
                 In<double> norms, Out<double> alpha, Out<double> w, Out<double> theta, double tol, std::int64_t max_passes,
-                std::uint64_t seed, std::optional<std::int64_t> known) {
+                std::uint64_t seed, std::optional<std::tuple<std::int64_t, std::int64_t, double>> steering) {
                  const auto r = x.rows();
                  require(length(upper) == r.n_rows && length(norms) == r.n_rows && length(alpha) == r.n_rows &&
                              length(w) == r.n_columns && length(theta) == 1 && (!signs || length(*signs) == r.n_rows) &&
-                             (!constants || length(*constants) == r.n_rows) && (!known || *known <= r.n_rows),
+                             (!constants || length(*constants) == r.n_rows) && (!steering || (std::get<0>(*steering) <= r.n_rows && std::get<1>(*steering) >= 0)),
                          "dual_descent: shapes do not agree");
                  const double* s = signs ? signs->data() : nullptr;
                  const double* c = constants ? constants->data() : nullptr;
@@ -154,13 +154,18 @@ void bind_row_kernels(nb::class_<Argument>& cls) {
                  {
                      nb::gil_scoped_release release;
                      DualDescent solver(r, s, c, upper.data(), norms.data(), alpha.data(), w.data(), theta.data());
-                     out = known ? solver.steer(tol, max_passes, seed, *known) : solver.solve(tol, max_passes, seed);
+                     if (steering) {
+                         const auto [known, turn, w_norm2] = *steering;
+                         out = solver.steer(tol, max_passes, seed, known, turn, w_norm2);
+                     } else {
+                         out = solver.solve(tol, max_passes, seed);
+                     }
                  }
                  return std::make_tuple(out.primal, out.gap, out.passes, out.converged);
              },
              "signs"_a.noconvert().none(), "constants"_a.noconvert().none(), "upper"_a.noconvert(), "norms"_a.noconvert(),
              "alpha"_a.noconvert(), "w"_a.noconvert(), "theta"_a.noconvert(), "tol"_a, "max_passes"_a, "seed"_a,
-             "known"_a.none());
+             "steering"_a.none());
 }
 
 void require_terms(const std::int64_t* i, const std::int64_t* j, std::int64_t n, std::int64_t n_rows) {

@@ -164,15 +164,18 @@ def test_steering_takes_w_along_and_visits_as_the_reference_does(known):
     terms, Z = make_terms(constants=True)
     before = descend(terms, np.zeros(len(terms)), tol=1e-15, max_passes=2, seed=1)
     for passes in (1, 2, 5):
-        start = before.w.copy(), before.theta
-        found = steer(terms, before.alpha, start, tol=1e-15, max_passes=passes, seed=5, known=known)
-        alpha, w = reference.dual_descent(Z, terms.upper, before.alpha, passes, seed=5, known=known)
+        start = before.w.copy(), before.theta, before.squared_length
+        assert before.squared_length == pytest.approx(np.sum(before.w**2) + before.theta**2, rel=1e-12)
+        turns = {"known": known, "turn": passes}
+        found = steer(terms, before.alpha, start, tol=1e-15, max_passes=passes, seed=5, **turns)
+        alpha, w = reference.dual_descent(Z, terms.upper, before.alpha, passes, seed=5, **turns)
+        assert found.squared_length == pytest.approx(np.sum(found.w**2) + found.theta**2, rel=1e-12)
         np.testing.assert_allclose(found.alpha, alpha, atol=1e-12)
         np.testing.assert_allclose(full_w(found, terms), w, atol=1e-12)
         np.testing.assert_allclose(full_w(found, terms), found.alpha @ Z, atol=1e-12)
 
 
-def test_a_share_of_the_terms_at_a_bound_stands_for_all_of_them_in_the_estimated_gap():
+def test_the_terms_whose_turn_it_is_stand_for_all_of_them_in_the_estimated_gap():
     """The terms are parallel to the axes, each alone on one, so that no visit changes the margin of another."""
     n = 3000
     rng = np.random.default_rng(0)
@@ -180,15 +183,19 @@ def test_a_share_of_the_terms_at_a_bound_stands_for_all_of_them_in_the_estimated
     terms = Terms(as_rows(Z).kernel, rng.uniform(0.1, 1, size=n))
     alpha = np.where(np.arange(n) % 4 == 0, terms.upper / 2, np.where(np.arange(n) % 4 == 1, 0, terms.upper))
     gap = terms.certify(alpha @ Z, 0.0, alpha).gap
-    found = [steer(terms, alpha, (alpha @ Z, 0.0), tol=1e9, max_passes=1, seed=s, known=2000) for s in range(200)]
-    assert all(np.any(one.alpha != alpha) for one in found)
-    assert np.mean([one.gap for one in found]) == pytest.approx(gap, rel=0.01)
-    for one in found[:5]:  # what is new or inside its box is always visited, the others by chance
-        always = (np.arange(n) >= 2000) | ((alpha > 0) & (alpha < terms.upper))
-        solved = np.clip(alpha + (1 - alpha * Z.diagonal() ** 2) / Z.diagonal() ** 2, 0, terms.upper)
-        np.testing.assert_allclose(one.alpha[always], solved[always], rtol=1e-12)
-        moved, could = one.alpha[~always] != alpha[~always], ~np.isclose(solved, alpha)[~always]
-        assert 0.25 < np.mean(moved[could]) < 0.42
+    w, turns = alpha @ Z, range(30)
+    given = {"tol": 1e9, "max_passes": 1, "seed": 0, "known": 2000}
+    found = [steer(terms, alpha, (w.copy(), 0.0, float(w @ w)), **given, turn=turn) for turn in turns]
+    assert np.mean([one.gap for one in found]) == pytest.approx(gap, rel=1e-9)
+    solved = np.clip(alpha + (1 - alpha * Z.diagonal() ** 2) / Z.diagonal() ** 2, 0, terms.upper)
+    could, new = ~np.isclose(solved, alpha), np.arange(n) >= 2000
+    visits = np.sum([one.alpha != alpha for one in found], axis=0)
+    inside = (alpha > 0) & (alpha < terms.upper)
+    for kind, wanted in ((new, 30), (~new & inside, 10), (~new & ~inside, 3)):
+        assert np.count_nonzero(kind & could) > 100
+        assert np.all(visits[kind & could] == wanted)
+    for one in found:
+        np.testing.assert_allclose(one.alpha[one.alpha != alpha], solved[one.alpha != alpha], rtol=1e-12)
 
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-3, 1e-6, 1e-10])

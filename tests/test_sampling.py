@@ -25,6 +25,9 @@ from pairsift.sampling import (
     soft,
     tolerant,
 )
+from pairsift.sampling import (
+    unchosen as unchosen_module,
+)
 from pairsift.sampling.envelopes import CloseEnvelope, CorrectEnvelope, LossEnvelope
 
 SAMPLERS = {
@@ -195,6 +198,64 @@ def test_soft_tolerant_sees_flipped_labels(chance):
     drawn = sampler.draw(unchosen, 200, rng)
     assert sampler.noisy == (chance > 0)
     assert np.any(unchosen.margins(drawn.i, drawn.j) >= 1) == (chance > 0)
+
+
+def many_rows(seed=0, flipped=0.3):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 2))
+    y = (X[:, 0] > 0.3) ^ (rng.random(300) < flipped)
+    return make_problem(as_rows(X), y), np.array([1.5, 0.3])
+
+
+def test_balanced_candidates_take_all_rows_in_turn_and_each_is_uniform():
+    problem, w = many_rows()
+    n_positive, n_negative = problem.n_positive, problem.n_negative
+    assert min(n_positive, n_negative) >= 100
+    third = []
+    for seed in range(3000):
+        unchosen = Unchosen(Pool(problem), w, 0.0, 1.0)
+        unchosen.balanced = True
+        i, j = unchosen.candidates(2 * max(n_positive, n_negative), np.random.default_rng(seed))
+        for places, n in ((i, n_positive), (j, n_negative)):
+            assert len(set(places[:n])) == n
+            assert len(set(places[n : 2 * n])) == len(places[n : 2 * n])
+        third.append((i[2], j[2]))
+    i, j = np.array(third).T
+    assert_law(i, np.full(n_positive, 1 / n_positive))
+    assert_law(j, np.full(n_negative, 1 / n_negative))
+    assert_law(
+        (i % 8) * 8 + j % 8, np.outer(*(np.bincount(np.arange(n) % 8) / n for n in (n_positive, n_negative))).ravel()
+    )
+
+
+def test_balanced_candidates_are_never_chosen_ones():
+    problem, w = many_rows()
+    pool = Pool(problem)
+    rng = np.random.default_rng(0)
+    for k in range(30):
+        drawn = SoftTolerant().draw(Unchosen(pool, w, 0.0, 1.0), 100, rng)
+        pool.add(drawn.i, drawn.j, drawn.probability, round_number=k, correct_bias=True)  # it refuses chosen terms
+    assert len(pool) == 3000
+
+
+def test_soft_tolerant_is_unbiased_with_balanced_candidates(monkeypatch):
+    """The mean loss over all pairs, estimated from the terms of one round with the weights 1 / p, seed by seed."""
+    problem, w = many_rows()
+    monkeypatch.setattr(tolerant, "is_noisy", lambda *_: True)
+    unchosen = Unchosen(Pool(problem), w, 0.0, 1.0)
+    p_scores, q_scores = unchosen.score_all()
+    wanted = np.mean(np.maximum(0, 1 - (p_scores[:, np.newaxis] - q_scores)))
+    found = {}
+    for balanced in (True, False):
+        monkeypatch.setattr(unchosen_module, "_LEAST_BALANCED", 100 if balanced else 10**9)
+        means = []
+        for seed in range(1500):
+            drawn = SoftTolerant().draw(Unchosen(Pool(problem), w, 0.0, 1.0), 150, np.random.default_rng(seed))
+            loss, weight = np.maximum(0, 1 - (p_scores[drawn.i] - q_scores[drawn.j])), 1 / drawn.probability
+            means.append(np.sum(weight * loss) / np.sum(weight))
+        found[balanced] = np.array(means)
+        assert_mean(found[balanced], wanted)
+    assert np.var(found[True]) < 0.8 * np.var(found[False])  # and less is left to chance
 
 
 @FEWER_SEEDS

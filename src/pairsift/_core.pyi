@@ -53,7 +53,7 @@ class _RowKernels:
         tol: float,
         max_passes: int,
         seed: int,
-        known: int | None,
+        steering: tuple[int, int, float] | None,
     ) -> tuple[float, float, int, bool]: ...
 
 class _Dense(_RowKernels):

@@ -323,10 +323,10 @@ def _train(
     if last:
         solution = solve_dual(terms, pool.alpha, tol=settings.tol, max_iter=settings.max_iter, seed=seed)
     else:
-        start = before.w * factor, before.theta * factor
+        start = before.w * factor, before.theta * factor, before.squared_length * factor**2
         passes = min(STEERING_PASSES, settings.max_iter)
-        known = len(before.alpha)
-        solution = steer(terms, pool.alpha, start, tol=STEERING_GAP, max_passes=passes, seed=seed, known=known)
+        turns = {"known": len(before.alpha), "turn": len(pool) // settings.batch_size}
+        solution = steer(terms, pool.alpha, start, tol=STEERING_GAP, max_passes=passes, seed=seed, **turns)
     pool.alpha = solution.alpha
     return solution, upper
 

@@ -93,6 +93,7 @@ def dual_descent(
     seed: int,
     *,
     known: int | None = None,
+    turn: int = 0,
     hasty: bool = False,
 ) -> tuple[FloatArray, FloatArray]:
     """Return (alpha, w) after so many passes of coordinate descent (``cpp/dual_descent.hpp``).
@@ -105,8 +106,9 @@ def dual_descent(
     Z : array of shape (n_terms, n_columns)
         Signs and the constant column are in it.
     known : int, optional
-        Do as the kernel's ``steer`` does with so many known terms: leave out two thirds of those that are known and
-        at a bound, put every term aside that leans on its bound, and take none back.
+        Do as the kernel's ``steer`` does with so many known terms: of those that are known visit every
+        tenth at a bound and every third inside, whose `turn` it is, put every term aside that leans on its bound, and
+        take none back.
     hasty : bool
         Put terms aside earlier and look back less often, as the kernel does at tolerances of 1e-6 and above.
     """
@@ -117,7 +119,8 @@ def dual_descent(
     active, shrink, widen_at = list(range(len(Z))), (-np.inf, np.inf), 0.0
     steering = known is not None
     if known is not None:
-        active = [k for k in active if k >= known or 0 < alpha[k] < upper[k] or random.uniform() < 1 / 3]
+        turns = np.where((alpha > 0) & (alpha < upper), 3, 10)
+        active = [k for k in active if k >= known or (k + turn) % turns[k] == 0]
     for _ in range(n_passes):
         complete = len(active) == len(Z)
         for t in range(len(active) - 1, 0, -1):

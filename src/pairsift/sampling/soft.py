@@ -33,6 +33,7 @@ from pairsift.sampling.protocol import Draw
 from pairsift.sampling.unchosen import Unchosen
 
 _SCATTERED_READ = 6  # a row read out of order from memory costs about that many rows read in order,
+_SCATTERED_LONG_READ, _LONG_ROW = 2.5, 1000  # one of so many bytes that many,
 _SCATTERED_READ_ELSEWHERE = 1.5  # and where bytes cost more than their order, as on a disk, that many
 _SORT_BELOW = 0.2  # acceptance below which sorting pays,
 _SORT_FROM = 10_000  # when there are so many candidates to be expected, and one more for
@@ -174,6 +175,7 @@ def _sorting_is_cheaper(unchosen: Unchosen, missing: int, acceptance: float) -> 
 
 
 def _scoring_all_is_cheaper(unchosen: Unchosen, candidates: float) -> bool:
-    in_memory = isinstance(unchosen.problem.rows, MemoryRows)
-    scattered = _SCATTERED_READ if in_memory else _SCATTERED_READ_ELSEWHERE
+    scattered, rows = _SCATTERED_READ_ELSEWHERE, unchosen.problem.rows
+    if isinstance(rows, MemoryRows):
+        scattered = _SCATTERED_READ if rows.row_bytes < _LONG_ROW else _SCATTERED_LONG_READ
     return 2 * scattered * candidates > unchosen.problem.n_points

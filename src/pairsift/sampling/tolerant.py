@@ -10,8 +10,13 @@ alike, which is what a hinge wants: the length of its gradient does not depend o
 
 Where many labels are wrong, pairs beyond the margin are drawn too. They have no loss, so that the others weigh less in
 the total and w follows their noise less. Which of the two it is, is asked anew in each round: of `LOOK` terms drawn
-uniformly from U*, more or fewer than `NOISY` are in the wrong order. Given the answer, the draw has exactly the law
-above, and 1 / p undoes it.
+uniformly from U*, more or fewer than `NOISY` are in the wrong order. Given the answer, each draw has the law above,
+and 1 / p undoes it.
+
+Candidates are balanced: they take the rows of a class in turn, all in random order before one comes again. Each is
+still uniform over the pairs. x_i - x_j is a sum of what i and j bring, so chance that takes one mislabelled row five
+times and another one never is noise without need (a balanced incomplete U-statistic: Blom, Biometrika 1976). With
+fewer than 100 rows of a class they are independent.
 """
 
 from __future__ import annotations
@@ -38,6 +43,7 @@ class SoftTolerant(SoftSampler):
     def draw(self, unchosen: Unchosen, count: int, rng: np.random.Generator) -> Draw:
         """Draw `count` different unchosen terms, or as many as have p > 0."""
         self.noisy = is_noisy(unchosen, rng)
+        unchosen.balanced = True
         return super().draw(unchosen, count, rng)
 
     def probability(self, margins: FloatArray) -> FloatArray:

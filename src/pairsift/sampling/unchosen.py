@@ -16,6 +16,8 @@ from pairsift.data.rows import RowSource
 from pairsift.pairs import NONE, Pool
 
 _SCORING_BLOCK = 1 << 18
+_BALANCED_BLOCK = 1 << 14
+_LEAST_BALANCED = 100  # rows of a class; of fewer, what came before would tell too much of what comes next
 
 
 class Unchosen:
@@ -31,6 +33,9 @@ class Unchosen:
         The weight of pairs; that of points is 1 - gamma.
     acceptance : float
         Share of the candidates that was accepted in the last round: what to expect of this one.
+    balanced : bool
+        Candidate pairs take the rows of a class in turn, all in random order before one comes again, where there are
+        many of them; otherwise each is independent.
     """
 
     def __init__(self, pool: Pool, w: FloatArray, theta: float, gamma: float, *, acceptance: float = 1.0) -> None:
@@ -39,6 +44,7 @@ class Unchosen:
         chosen_pairs = int(np.count_nonzero(pool.is_pair))
         self.n_pairs = self.problem.n_pairs - chosen_pairs if gamma > 0 else 0
         self.n_points = self.problem.n_points - (len(pool) - chosen_pairs) if gamma < 1 else 0
+        self.balanced = False
         self._scores: tuple[FloatArray, FloatArray] | None = None
 
     @property
@@ -93,18 +99,49 @@ class Unchosen:
             self.pool.reader.put_back(int(np.count_nonzero(pairs)))
 
     def _candidate_pairs(self, count: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-        """Draw as `uniform_pairs` does, those first that were put back: they are independent and uniform as well."""
+        """Draw as `uniform_pairs` does, those first that were put back: they are independent and uniform as well.
+
+        Balanced ones are made by the block, put back, and taken from there.
+        """
+        found_i, found_j = self._put_back_pairs(count)
+        if self.balanced and self._has_many_pairs and self._has_many_rows:
+            while len(found_i) < count:
+                self.pool.unseen = self._balanced_pairs(rng)
+                more_i, more_j = self._put_back_pairs(count - len(found_i))
+                found_i, found_j = np.append(found_i, more_i), np.append(found_j, more_j)
+        fresh_i, fresh_j = self.uniform_pairs(count - len(found_i), rng)
+        return np.append(found_i, fresh_i), np.append(found_j, fresh_j)
+
+    def _put_back_pairs(self, count: int) -> tuple[IntArray, IntArray]:
+        """Take up to `count` unchosen pairs from those that were put back."""
+        found_i, found_j = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         i, j = self.pool.unseen
-        free = ~self.is_chosen(i, j)
-        i, j = i[free], j[free]
-        self.pool.unseen = i[count:], j[count:]
-        fresh_i, fresh_j = self.uniform_pairs(max(0, count - len(i)), rng)
-        return np.append(i[:count], fresh_i), np.append(j[:count], fresh_j)
+        while len(i) and len(found_i) < count:
+            step = count - len(found_i)
+            free = ~self.is_chosen(i[:step], j[:step])
+            found_i, found_j = np.append(found_i, i[:step][free]), np.append(found_j, j[:step][free])
+            i, j = i[step:], j[step:]
+        self.pool.unseen = i, j
+        return found_i, found_j
+
+    def _balanced_pairs(self, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        """Draw a block of pairs, each uniform for itself, which take the rows of a class in turn."""
+        n_positive, n_negative = self.problem.n_positive, self.problem.n_negative
+        return _in_turn(n_positive, _BALANCED_BLOCK, rng), _in_turn(n_negative, _BALANCED_BLOCK, rng)
+
+    @property
+    def _has_many_rows(self) -> bool:
+        return min(self.problem.n_positive, self.problem.n_negative) >= _LEAST_BALANCED
+
+    @property
+    def _has_many_pairs(self) -> bool:
+        """Whether a pair drawn at random is probably not chosen yet."""
+        return 2 * self.n_pairs >= self.problem.n_pairs
 
     def uniform_pairs(self, count: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
         """Draw unchosen pairs uniformly, with repetition."""
         n_positive, n_negative = self.problem.n_positive, self.problem.n_negative
-        if 2 * self.n_pairs < self.problem.n_pairs:  # then there are few pairs: at most twice as many as were chosen
+        if not self._has_many_pairs:  # there are at most twice as many as were chosen
             all_i, all_j = np.repeat(np.arange(n_positive), n_negative), np.tile(np.arange(n_negative), n_positive)
             return self._uniform_free(all_i, all_j, count, rng)
         i, j = rng.integers(n_positive, size=count), rng.integers(n_negative, size=count)
@@ -154,6 +191,12 @@ class Unchosen:
         out = np.zeros(len(places))
         out[real] = self.pool.reader.scores(self.w, rows[places[real]])
         return out
+
+
+def _in_turn(n: int, count: int, rng: np.random.Generator) -> IntArray:
+    """Return `count` of 0, ..., n - 1, all of them in random order before one comes again."""
+    orders = [rng.permutation(n) for _ in range(count // n)]
+    return np.concatenate([*orders, rng.choice(n, count % n, replace=False)])
 
 
 def _score_places(rows: RowSource, w: FloatArray, places: Places) -> FloatArray:

@@ -66,20 +66,27 @@ def descend(terms: Terms, alpha: FloatArray, *, tol: float, max_passes: int, see
 def steer(
     terms: Terms,
     alpha: FloatArray,
-    start: tuple[FloatArray, float],
+    start: tuple[FloatArray, float, float],
     *,
     tol: float,
     max_passes: int,
     seed: int,
     known: int = 0,
+    turn: int = 0,
 ) -> DualSolution:
     """Run a few passes from `alpha` and its (w, theta); the primal value and the gap that come back are estimates.
 
-    The estimates are made of the margins that were met during the last pass, each at the w of its moment. A pass visits
-    a fifth of those among the `known` first terms that are at a bound, and all others. The array w is used up: it is
-    the solution's.
+    The estimates are made of the margins that were met during the last pass, each at the w of its moment. Of the
+    `known` first terms a pass visits those whose turn it is, a tenth of those at a bound and a third of the others; ten
+    turns in a row visit all.
+
+    Parameters
+    ----------
+    start : tuple of array, float and float
+        w, theta and the squared length of both together. The array w is used up: it is the solution's.
     """
-    return _run(terms, alpha, *start, tol, max_passes, seed, known)
+    w, theta, squared_length = start
+    return _run(terms, alpha, w, theta, tol, max_passes, seed, (known, turn, squared_length))
 
 
 def _run(
@@ -90,11 +97,11 @@ def _run(
     tol: float,
     max_passes: int,
     seed: int,
-    known: int | None,
+    steering: tuple[int, int, float] | None,
 ) -> DualSolution:
     alpha, thetas = alpha.copy(), np.array([theta])
     norms = terms.squared_norms()
     primal, gap, passes, converged = terms.kernel.dual_descent(
-        terms.signs, terms.constants, terms.upper, norms, alpha, w, thetas, tol, max_passes, seed, known
+        terms.signs, terms.constants, terms.upper, norms, alpha, w, thetas, tol, max_passes, seed, steering
     )
     return DualSolution(w, float(thetas[0]), alpha, primal, gap, passes, converged)

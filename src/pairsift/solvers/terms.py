@@ -94,3 +94,8 @@ class DualSolution:
     def relative_gap(self) -> float:
         """(primal - dual) / primal."""
         return self.gap / self.primal if self.primal > 0 else 0.0
+
+    @property
+    def squared_length(self) -> float:
+        """|w|^2 + theta^2, without a pass over w: D = sum_k a_k - 1/2 |sum_k a_k z_k|^2."""
+        return 2 * max(float(np.sum(self.alpha)) - (self.primal - self.gap), 0.0)

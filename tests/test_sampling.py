@@ -96,7 +96,7 @@ class Case:
 
 def on_path(monkeypatch, case, path):
     """Return U* such that the sampler takes this path; only when to take it is changed, never what it does."""
-    monkeypatch.setattr(tolerant, "is_noisy", lambda *_: False)
+    monkeypatch.setattr(tolerant, "looks_beyond", lambda *_: False)
     monkeypatch.setattr(soft, "_scoring_all_is_cheaper", lambda *_: path == "switching")
     monkeypatch.setattr(soft, "_sorting_is_cheaper", lambda _, __, acceptance: acceptance < soft._SORT_BELOW)
     if path == "lazy":
@@ -170,7 +170,7 @@ def test_first_draw_of_a_round(monkeypatch, name, path, gamma, n_seeds):
 def test_soft_tolerant_draws_beyond_the_margin_when_labels_are_noisy(monkeypatch, path, gamma, n_seeds):
     case = Case("soft-tolerant", gamma)
     unchosen = on_path(monkeypatch, case, path)
-    monkeypatch.setattr(tolerant, "is_noisy", lambda *_: True)
+    monkeypatch.setattr(tolerant, "looks_beyond", lambda *_: True)
     case.p = np.where(case.margin < 1, 1, np.exp((1 - case.margin) / 2))
     assert np.any(case.margin > 1)
     places, rejected, p = draws(case, unchosen, 1, n_seeds)
@@ -193,11 +193,22 @@ def test_soft_tolerant_sees_flipped_labels(chance):
     X = rng.normal(size=(4000, 3))
     y = (X[:, 0] > 1) ^ (rng.random(4000) < chance)
     unchosen = Unchosen(Pool(make_problem(as_rows(X), y)), np.array([1.0, 0, 0]), 0.0, 1.0)
-    assert tolerant.is_noisy(unchosen, rng) == (chance > 0)
+    assert tolerant.looks_beyond(unchosen, rng) == (chance > 0)
     sampler = SoftTolerant()
     drawn = sampler.draw(unchosen, 200, rng)
-    assert sampler.noisy == (chance > 0)
+    assert sampler.beyond == (chance > 0)
     assert np.any(unchosen.margins(drawn.i, drawn.j) >= 1) == (chance > 0)
+
+
+def test_soft_tolerant_looks_beyond_the_margin_where_hardly_a_pair_has_a_loss():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 2))
+    y = X[:, 0] > 0
+    X[:, 0] += np.where(y, 1.0, 0.0)
+    problem = make_problem(as_rows(X), y)
+    for length, beyond in ((0.3, False), (100.0, True)):
+        unchosen = Unchosen(Pool(problem), np.array([length, 0.0]), 0.0, 1.0)
+        assert tolerant.looks_beyond(unchosen, rng) == beyond
 
 
 def many_rows(seed=0, flipped=0.3):
@@ -241,7 +252,7 @@ def test_balanced_candidates_are_never_chosen_ones():
 def test_soft_tolerant_is_unbiased_with_balanced_candidates(monkeypatch):
     """The mean loss over all pairs, estimated from the terms of one round with the weights 1 / p, seed by seed."""
     problem, w = many_rows()
-    monkeypatch.setattr(tolerant, "is_noisy", lambda *_: True)
+    monkeypatch.setattr(tolerant, "looks_beyond", lambda *_: True)
     unchosen = Unchosen(Pool(problem), w, 0.0, 1.0)
     p_scores, q_scores = unchosen.score_all()
     wanted = np.mean(np.maximum(0, 1 - (p_scores[:, np.newaxis] - q_scores)))

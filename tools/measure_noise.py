@@ -3,11 +3,12 @@
 C = 0.1, B = 8000, gamma = 1; the test file or the first fold held out, whose labels stay as they are. Of the training
 rows each label is flipped with the given chance; samplers of one seed see the same labels. The better rival of a set is
 that with the higher mean. Differences are paired over seeds; t is their mean over its standard error. With --along,
-instead, the AUC of soft-tolerant after each 2,000 pairs: the last beside the best. With --keep, values are written to a
-file as they come, and those that are there are not computed again. Needs the data sets (PAIRSIFT_DATA).
+instead, the AUC of soft-tolerant after each 2,000 pairs, mean over seeds: the last beside the best. With --keep, values
+are written to a file as they come, and those that are there are not computed again. Needs the data sets
+(PAIRSIFT_DATA).
 
     python tools/measure_noise.py --seeds 10 --keep noise.json
-    python tools/measure_noise.py --along 50000 --sets letter,bank
+    python tools/measure_noise.py --along 50000 --seeds 3 --sets letter,bank
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from pairsift import ActiveRankSVM, auc
-from pairsift.active import State, active_sampling, make_settings
+from pairsift.active import Settings, State, active_sampling, finish, make_settings
 from pairsift.data.problem import make_problem
 from pairsift.data.rows import as_rows
 from pairsift.experiments.sets import Split, holdout
@@ -89,26 +90,36 @@ def compare(names: list[str], chances: list[float], seeds: int, areas: Areas) ->
         print(f"| {chance:.0%} | {rival} | {np.mean(by_seed):+.4f} | {t_value(by_seed):+.1f} |")
 
 
-def states(split: Split, budget: int) -> Iterator[State]:
-    """Yield the rounds of one training."""
+def curve(split: Split, budget: int, seed: int) -> list[tuple[int, float]]:
+    """Return the test AUC after each `EVERY` pairs of one training, each model solved as the last one is."""
     problem = make_problem(as_rows(split.X), split.y > 0)
     settings = make_settings(problem, sampling=OURS, gamma=1.0, budget=budget)
-    yield from active_sampling(problem, settings, np.random.default_rng(0))
+    rows, found = as_rows(split.X_test), []
+    for state in active_sampling(problem, settings, np.random.default_rng(seed)):
+        n = len(state.pool)
+        if n % EVERY == 0 or state.stop_reason is not None:
+            solved = state if state.stop_reason else as_last(state, settings)
+            found.append((n, auc(split.y_test, score_rows(rows, solved.solution.w, 0.0))))
+    return found
 
 
-def along(names: list[str], budget: int) -> None:
-    """Print the best AUC along one training, and the last."""
+def as_last(state: State, settings: Settings) -> State:
+    """Return the state as a budget that ends there would leave it; the training goes on from the old one."""
+    ended = replace(settings, budget=len(state.pool))
+    alpha, solved = state.pool.alpha, finish(state, ended, np.random.default_rng(0), "")
+    state.pool.alpha = alpha
+    return solved
+
+
+def along(names: list[str], budget: int, seeds: int) -> None:
+    """Print the best AUC along trainings, mean over seeds, and the last."""
     print("| set | best | at pairs | last | at pairs | last minus best |")
     print("|---|---|---|---|---|---|")
     for name in names:
-        split = load(name)
-        rows = as_rows(split.X_test)
-        curve = [
-            (auc(split.y_test, score_rows(rows, state.solution.w, 0.0)), len(state.pool))
-            for state in states(split, budget)
-            if len(state.pool) % EVERY == 0 or state.stop_reason is not None
-        ]
-        best, last = max(curve), curve[-1]
+        curves = [curve(load(name), budget, seed) for seed in range(seeds)]
+        areas = np.mean([[area for _, area in one] for one in curves], axis=0)
+        means = list(zip(areas.tolist(), [n for n, _ in curves[0]], strict=True))
+        best, last = max(means), means[-1]
         shown = f"{best[0]:.4f} | {best[1]:,} | {last[0]:.4f} | {last[1]:,} | {last[0] - best[0]:+.4f}"
         print(f"| {name} | {shown} |", flush=True)
 
@@ -125,7 +136,7 @@ def main() -> None:
     warnings.simplefilter("ignore", UserWarning)
     names = options.sets.split(",")
     if options.along:
-        along(names, options.along)
+        along(names, options.along, options.seeds)
     else:
         compare(names, [float(part) for part in options.flipped.split(",")], options.seeds, Areas(options.keep))
 

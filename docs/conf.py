@@ -27,6 +27,7 @@ extensions = [
     "error_messages",
     "math_without_network",
     "pages_of_the_repository",
+    "whole_options",
 ]
 exclude_patterns = ["_build", "_ext", "_templates", "gallery/*.py", "gallery/sg_execution_times.rst"]
 templates_path = ["_templates"]

@@ -42,6 +42,9 @@ def test_what_is_printed_is_what_is_shown(page, tmp_path):
     if page.name == "evaluate.md":
         assert len(shown) == 3
         assert (tmp_path / "roc.svg").stat().st_size > 10_000
+        words = [re.findall(r"AUC 0[^<]*", (folder / "roc.svg").read_text()) for folder in (tmp_path, ROOT / "docs")]
+        assert len(words[0]) == 1
+        assert words[0] == words[1], "docs/roc.svg is not the picture of this page: copy what --plot drew"
 
 
 def test_a_page_that_shows_something_else_is_seen(tmp_path):

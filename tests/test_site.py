@@ -23,6 +23,7 @@ sys.path.insert(0, str(DOCS / "_ext"))
 from gallery_style import ORDER  # noqa: E402
 from pages_of_the_repository import turned, unplaced  # noqa: E402
 from public_names import members_by_class, names_of_extras, public_names, public_object  # noqa: E402
+from whole_options import with_whole_options  # noqa: E402
 
 NAMES = public_names()
 check_site = load_tool("check_site")
@@ -149,6 +150,14 @@ def test_links_out_of_the_docs_lead_to_pages_of_the_site():
     assert turned("[g](../examples) [p](../examples/plot_a.py)", "docs", "") == (
         "[g](gallery/index.rst) [p](gallery/plot_a.rst)"
     )
+
+
+def test_options_in_commands_are_kept_in_one_piece():
+    block = '<div class="highlight-sh notranslate"><div><pre>a --C auto -o x-y <span class="m">0</span></pre></div>'
+    whole = with_whole_options(f"<p>--x</p>{block}<p>--y</p>")
+    assert whole.count('<span class="whole">') == 2
+    assert '<pre>a <span class="whole">--C</span> auto <span class="whole">-o</span> x-y <span class="m">0' in whole
+    assert re.sub(r"<[^>]+>", "", whole) == "--xa --C auto -o x-y 0--y"
 
 
 def test_a_page_that_no_table_of_contents_names_is_seen(tmp_path):

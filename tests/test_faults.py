@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 from pyarrow import csv, feather, parquet
 
 from faults.attacks import ATTACKS
-from pairsift import make_ranking, read_svmlight
+from pairsift import RowStore, load_model, make_ranking, read_svmlight, save_model
 from pairsift.cli import _reason
 from pairsift.data import blocks as blocks_module
 from pairsift.data import csv_table, svmlight, tables
@@ -23,6 +24,7 @@ from pairsift.data.blocks import ArrayBlocks, StoreBlocks
 from pairsift.data.convert import convert
 from pairsift.data.csv_table import _open_for_arrow
 from pairsift.data.file_state import DataChangedError
+from pairsift.data.numpy_files import read_numpy
 from pairsift.data.scoring import ScoringOptions, open_scoring_blocks
 from pairsift.data.training import DataOptions, open_training_data
 from pairsift.experiments.results import Outcome, Results
@@ -71,6 +73,42 @@ def test_a_failed_read_names_the_file_that_is_read(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="Input/output error") as caught:
         read_svmlight(path)
     assert _reason(caught.value) == f"{path}: Input/output error"
+
+
+def fail(*arguments, **options):
+    raise OSError(errno.EIO, "Input/output error")
+
+
+def test_a_failed_read_of_a_row_store_names_it(tmp_path, monkeypatch):
+    """It said "[Errno 5] Input/output error" and no more."""
+    path = write(tmp_path, "rows.arrow", 0)
+    monkeypatch.setattr(os, "pread", fail)
+    with pytest.raises(OSError, match="Input/output error") as caught:
+        RowStore(path)
+    assert _reason(caught.value) == f"{path}: Input/output error"
+
+
+def test_a_failed_read_of_a_model_names_it(tmp_path, monkeypatch):
+    """`score` named the file that it writes."""
+    save_model(LinearModel(np.ones((1, 2)), np.zeros(1), np.array([0, 1])), tmp_path / "m")
+    monkeypatch.setattr(Failing, "read", fail, raising=False)
+    monkeypatch.setattr(Path, "open", lambda path, mode: Failing())
+    with pytest.raises(OSError, match="Input/output error") as caught:
+        load_model(tmp_path / "m")
+    assert _reason(caught.value) == f"{tmp_path / 'm'}: Input/output error"
+
+
+@pytest.mark.parametrize("fault", [zipfile.BadZipFile("File is not a zip file"), EOFError("No data left")])
+def test_an_archive_that_cannot_be_read_any_more_is_refused(tmp_path, monkeypatch, fault):
+    """A read error within its list of members ended in a traceback of Python's zipfile."""
+    np.savez(tmp_path / "rows.npz", X=np.ones((2, 2)), y=np.arange(2))
+
+    def load(*arguments, **options):
+        raise fault
+
+    monkeypatch.setattr(np, "load", load)
+    with pytest.raises(ValueError, match=r"rows\.npz: the archive cannot be read"):
+        read_numpy(tmp_path / "rows.npz")
 
 
 WRITERS = {

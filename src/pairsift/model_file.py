@@ -21,6 +21,7 @@ import numpy as np
 
 from pairsift import __version__
 from pairsift._typing import AnyArray
+from pairsift.data.file_state import name_file
 from pairsift.data.replacing import replacing
 from pairsift.data.scaling import check_kind
 from pairsift.linear_model import LinearModel, as_model
@@ -100,14 +101,17 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
     """
     from safetensors import SafetensorError, safe_open
 
-    _check_frame(Path(path))
     try:
+        _check_frame(Path(path))
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
             names = set(file.keys())
             if names not in (_REQUIRED, _REQUIRED | _PAIRS) or _METADATA_KEY not in metadata:
                 raise ModelFileError(f"{path}: a safetensors file, but not a pairsift model.")
             tensors = {name: file.get_tensor(name) for name in names}
+    except OSError as error:
+        name_file(error, path)
+        raise
     except SafetensorError as error:
         raise ModelFileError(f"{path}: not a pairsift model ({error}).") from error
     header = _checked_header(str(path), metadata[_METADATA_KEY])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 import resource
@@ -18,6 +19,7 @@ from pairsift import LinearModel, save_model
 
 _SIZE = re.compile(r"\d[\d.,]* ?([KMGT]i?B|bytes)|of size \d+")
 _BY_THE_C_LIBRARY = "cannot allocate memory for thread-local data"  # it ends the process itself, with this line
+_HELD: list[np.ndarray] = []
 _LINES = {
     "m": ("fit", "rows.svm", "-o", "m", "--budget", "200", "--random-state", "0"),
     "exact": ("fit", "rows.svm", "-o", "exact", "--method", "exact"),
@@ -42,7 +44,7 @@ def starve(count: int, seed: int) -> Tally:
             (folder / out).write_bytes(OLD)
             ended = run(line, folder, _limited(int(2 ** chance.uniform(18, 27))))
             by_the_c_library = _BY_THE_C_LIBRARY in ended.err
-            tally.note("ended by the C library" if by_the_c_library else f"status {ended.status}")
+            tally.note(f"{out}: ended by the C library" if by_the_c_library else f"status {ended.status}")
             faults = []
             if ended.status != 0:
                 if not by_the_c_library and not (ended.said_one_line and _SIZE.search(ended.err)):
@@ -81,8 +83,13 @@ def _limited(more: int) -> Callable[[], None]:
         import pairsift.solvers.exact
         import pairsift.training_run  # noqa: F401
 
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        most = pages * resource.getpagesize() + more
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        resource.setrlimit(resource.RLIMIT_AS, (size, hard))
+        # What malloc has reserved and not used, 64 MB where a library has started a thread, is not in the way any more.
+        with contextlib.suppress(MemoryError):
+            while True:
+                _HELD.append(np.empty(2**18, dtype=np.uint8))
+        resource.setrlimit(resource.RLIMIT_AS, (size + more, size + more))
 
     return limit

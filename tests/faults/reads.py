@@ -92,11 +92,14 @@ def _attack(tally: Tally, count: int, seed: int, *, short: bool) -> Tally:
         folder, shim = Path(name), build_shim(Path(tools))
         make_files(folder, shim)
         inputs = set(os.listdir(folder))
+        undisturbed: dict[Reading, object] = {}
         for k in range(count):
             reading = READINGS[k % len(READINGS)]
             target = folder / reading.out
-            assert run_with(shim, reading.line, folder).status == 0
-            expected = output(target)
+            if reading not in undisturbed:
+                assert run_with(shim, reading.line, folder).status == 0
+                undisturbed[reading] = output(target)
+            expected = undisturbed[reading]
             target.write_bytes(OLD)
             after = chance.randrange((folder / reading.file).stat().st_size)
             variables: dict[str, object] = {"FAULT_FILE": f"/{reading.file}"}

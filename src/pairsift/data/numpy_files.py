@@ -114,7 +114,13 @@ def _open_archive(path: str | os.PathLike[str]) -> Any:
     if not zipfile.is_zipfile(path):
         with open(path, "rb"):  # a missing file says so itself
             raise ValueError(f"{path}: not an .npz file (it is no zip archive, or it is cut off).")
-    return np.load(path, allow_pickle=False)
+    try:
+        return np.load(path, allow_pickle=False)
+    except OSError as error:
+        name_file(error, path)
+        raise
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:  # it was whole a moment ago
+        raise ValueError(f"{path}: the archive cannot be read ({_short(error)}).") from error
 
 
 def _member(path: Any, arrays: Any, name: str) -> AnyArray:

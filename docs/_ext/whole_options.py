@@ -3,7 +3,7 @@
 import re
 
 _COMMANDS = re.compile(r'(<div class="highlight-(?:sh|bash) [^>]*>.*?</pre>)', re.DOTALL)
-_OPTION = re.compile(r"(?<![\w<>/=\"-])(--?[A-Za-z][\w-]*)(?![^<]*>)")
+_OPTION = re.compile(r"(?<![\w-])(--?[A-Za-z][\w-]*)(?![^<]*>)")  # and not within a tag
 
 
 def with_whole_options(body):

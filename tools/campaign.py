@@ -82,7 +82,7 @@ COMMANDS = {
     "determinism": Command("the same bits", *["-m pytest -q tests/test_determinism.py"] * 2),
 }
 _COUNTS = (
-    r"^(\d+) (?:mutated|inputs|damaged|tests)",
+    r"^(\d+) (?:mutated|inputs|damaged)",
     r"number_of_executed_units: (\d+)",
     r"^(?:\d+ failed, )?(\d+) passed",
     r"^(\d+) failed",

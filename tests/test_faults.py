@@ -24,6 +24,7 @@ from pairsift.data.blocks import ArrayBlocks, StoreBlocks
 from pairsift.data.convert import convert
 from pairsift.data.csv_table import _open_for_arrow
 from pairsift.data.file_state import DataChangedError
+from pairsift.data.formats import is_row_store
 from pairsift.data.numpy_files import read_numpy
 from pairsift.data.scoring import ScoringOptions, open_scoring_blocks
 from pairsift.data.training import DataOptions, open_training_data
@@ -83,9 +84,10 @@ def test_a_failed_read_of_a_row_store_names_it(tmp_path, monkeypatch):
     """It said "[Errno 5] Input/output error" and no more."""
     path = write(tmp_path, "rows.arrow", 0)
     monkeypatch.setattr(os, "pread", fail)
-    with pytest.raises(OSError, match="Input/output error") as caught:
-        RowStore(path)
-    assert _reason(caught.value) == f"{path}: Input/output error"
+    for read in (RowStore, is_row_store):
+        with pytest.raises(OSError, match="Input/output error") as caught:
+            read(path)
+        assert _reason(caught.value) == f"{path}: Input/output error"
 
 
 def test_a_failed_read_of_a_model_names_it(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import sys
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 from pairsift.cli import main
 
 OUT, ERR = ".out", ".err"  # what a process printed, in the folder that it runs in
+_PROGRESS = re.compile(r"\d+ of \d+ cells, about ")  # what `reproduce` says from time to time
 CRASHED = 70  # the status of an exception that reached the top
 
 
@@ -28,8 +30,9 @@ class Ended:
 
     @property
     def said_one_line(self) -> bool:
-        """Whether it ended as a fault should: status 1 and one line that is no traceback."""
-        return self.status == 1 and len(self.err.strip().splitlines()) == 1
+        """Whether it ended as a fault should: status 1 and one line that is no traceback, after those of progress."""
+        lines = [line for line in self.err.strip().splitlines() if not _PROGRESS.match(line)]
+        return self.status == 1 and len(lines) == 1
 
 
 class Running:

@@ -84,9 +84,16 @@ def _try(
     if ended.status != 0 and job is not REPRODUCE and job.read(folder) != OLD:
         faults.append("the old file is gone")
     again = run((*job.line, *job.again), folder, job.before)
-    if again.status != 0 or job.read(folder) != expected:
-        faults.append(f"with room again it failed: {again.err.strip()}")
+    found = job.read(folder)
+    if again.status != 0 or found != expected:
+        faults.append(f"with room again it failed: {again.err.strip()[-300:]} {_difference(found, expected)}")
     return faults, ended.status
+
+
+def _difference(found: object, expected: object) -> str:
+    if not (isinstance(found, dict) and isinstance(expected, dict)):
+        return ""
+    return f"{len(found)} of {len(expected)} cells, others: {[v for k, v in found.items() if v != expected.get(k)][:2]}"
 
 
 def _fill_up(filler: Path, folder: Path, room: int) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 
@@ -46,6 +48,16 @@ def name_file(error: BaseException, path: str | os.PathLike[str]) -> None:
     """Put the name of a file into a system error that has none: a failed read does not say of which file."""
     if isinstance(error, OSError) and error.errno is not None and error.filename is None:
         error.filename = os.fspath(path)
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name a file in the system errors of what is done with it."""
+    try:
+        yield
+    except OSError as error:
+        name_file(error, path)
+        raise
 
 
 def _state_of(path: str) -> _State | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pairsift.data.arrow_file import StoreFormatError, read_arrow_file
 from pairsift.data.compressed import ENDINGS
+from pairsift.data.file_state import naming
 from pairsift.data.store_header import METADATA_KEY
 
 STANDARD_INPUT = "-"
@@ -99,14 +100,14 @@ def check_file(path: str | os.PathLike[str]) -> None:
 
 def _is_model(path: str | os.PathLike[str], size: int) -> bool:
     """Tell whether a file starts like safetensors: the length of a JSON object, then the object."""
-    with open(path, "rb") as file:
+    with naming(path), open(path, "rb") as file:
         start = file.read(10)
     return start[8:] == b'{"' and int.from_bytes(start[:8], "little") <= size - 8
 
 
 def is_row_store(path: str | os.PathLike[str]) -> bool:
     """Tell whether an Arrow file is a row store, perhaps a damaged one."""
-    with open(path, "rb") as file:
+    with naming(path), open(path, "rb") as file:
         try:
             return METADATA_KEY in read_arrow_file(file.fileno(), os.fstat(file.fileno()).st_size, "").metadata
         except StoreFormatError:

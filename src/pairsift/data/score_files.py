@@ -16,6 +16,7 @@ import numpy as np
 
 from pairsift._typing import FloatArray
 from pairsift.data.compressed import ENDINGS, is_damage, open_binary
+from pairsift.data.file_state import naming
 from pairsift.data.formats import check_file
 from pairsift.words import counted
 
@@ -71,7 +72,7 @@ def _from_npy(path: Any) -> FloatArray:
 
 def _from_text(path: Any) -> FloatArray:
     try:
-        with open_binary(Path(path)) as file:
+        with naming(path), open_binary(Path(path)) as file:
             content = file.read()
     except Exception as error:
         if is_damage(error):

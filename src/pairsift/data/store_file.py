@@ -17,7 +17,7 @@ import numpy as np
 from pairsift import _core
 from pairsift._typing import AnyArray, IntArray
 from pairsift.data.arrow_file import StoreError, StoreFormatError, read_arrow_file
-from pairsift.data.file_state import name_file
+from pairsift.data.file_state import naming
 from pairsift.data.rows import CsrRows, DenseRows, MemoryRows
 from pairsift.data.store_header import (
     DENSE_VALUES,
@@ -43,11 +43,8 @@ class StoreFile:
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(self._random, 0, 0, os.POSIX_FADV_RANDOM)
         self._state = _file_state(os.fstat(self._random))
-        try:
+        with naming(self.path):
             arrow = read_arrow_file(self._random, self._state[0], self.path)
-        except OSError as error:
-            name_file(error, self.path)
-            raise
         self.header = StoreHeader.from_json(arrow.metadata.get(METADATA_KEY), self.path)
         self._offsets, self._lengths = arrow.offsets, arrow.lengths
         self._check_sizes(arrow.batch_rows)

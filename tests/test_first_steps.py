@@ -97,6 +97,18 @@ def test_what_the_user_must_decide_is_asked_at_once(tmp_path):
     assert "say which one is positive with --positive" in line
     assert "missing values in 1 column: 'a' (5 rows)" in line
     assert "--impute" in line
+    rows = "".join(f"c{k},{'' if k == 9 else k},{k % 2}\n" for k in range(1200))
+    (tmp_path / "ids.csv").write_text(f"id,a,y\n{rows}")
+    line = one_line(run("fit", "ids.csv", "-o", "m", "--label", "y", cwd=tmp_path), 1)
+    assert "--drop id" in line
+    assert "missing values in 1 column: 'a' (1 row)" in line
+
+
+def test_csv_text_of_another_name_is_explained(tmp_path):
+    (tmp_path / "t.txt").write_text("a,y\n1,0\n2,1\n")
+    assert "--format csv" in one_line(run("fit", "t.txt", "-o", "m", "--label", "y", cwd=tmp_path), 1)
+    np.save(tmp_path / "X.npy", np.eye(3))
+    assert "--format csv" not in one_line(run("fit", "X.npy", "-o", "m", "--weight", "w", cwd=tmp_path), 1)
 
 
 @pytest.mark.parametrize("method", ["active", "exact", "pointwise"])

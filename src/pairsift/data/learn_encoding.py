@@ -40,6 +40,7 @@ MAX_CATEGORIES = 1000
 MEDIAN_VALUES = 2**24  # kept in all, 128 MB; beyond that the median is one of every second, fourth, ... value
 
 _MOST_LABELS = 1000
+_MOST_FAULTS = 3  # told at once
 
 
 @dataclass(frozen=True)
@@ -273,25 +274,27 @@ def _checked_together(
         chosen = choose_labels(counts, options.positive, strict=True)
     except ValueError as error:
         faults.append(f"{table}, label column {options.label!r}: {error}")
-    try:
-        _refuse_faults(learners, options, table)
-    except TableError as error:
-        faults.append(str(error))
+    faults += _column_faults(learners, options, table)
     if faults:
         raise TableError(" Besides, ".join(faults))
     return chosen
 
 
-def _refuse_faults(learners: list[_Numbers | _Categories], options: TableOptions, table: str) -> None:
+def _column_faults(learners: list[_Numbers | _Categories], options: TableOptions, table: str) -> list[str]:
+    found = []
     for learner in learners:
         if isinstance(learner, _Categories):
-            learner.refuse()
+            try:
+                learner.refuse()
+            except TableError as error:
+                found.append(str(error))
     infinite = {learner.name: learner.n_infinite for learner in learners if learner.n_infinite}
     if infinite:
-        raise infinite_values(table, infinite)
+        found.append(str(infinite_values(table, infinite)))
     missing = {learner.name: learner.n_missing for learner in learners if learner.n_missing}
     if missing and options.impute is None:
-        raise missing_values(table, missing)
+        found.append(str(missing_values(table, missing)))
+    return found[:_MOST_FAULTS]
 
 
 def _count_labels(labels: Counter[Any], array: Any, name: str, table: str) -> None:
@@ -316,7 +319,8 @@ def plain_labels(array: Any, name: str, table: str) -> tuple[AnyArray, list[Any]
     )
     if absent:
         raise TableError(
-            f"{table}: the label column {name!r} is empty in {counted(absent, 'row')}; every row needs a label."
+            f"{table}: the label column {name!r} is empty in {counted(absent, 'row')}; every row needs a label. Leave such "
+            "rows out."
         )
     return codes, [_plain(value) for value in values]
 

@@ -342,7 +342,8 @@ def _refuse_table_options(
     names = ("weight", "drop", "categorical", "impute", "delimiter") + (() if label else ("label",))
     given = [name for name in names if getattr(options, name)]
     if given:
-        raise ValueError(f"{path}: --{given[0]} is for tables; {what}.")
+        csv = " If it is CSV text, say so: --format csv." if data_format(path, options.format) == "svmlight" else ""
+        raise ValueError(f"{path}: --{given[0]} is for tables; {what}.{csv}")
 
 
 def _required(path: Any, y: AnyArray | None) -> AnyArray:

@@ -319,8 +319,8 @@ def plain_labels(array: Any, name: str, table: str) -> tuple[AnyArray, list[Any]
     )
     if absent:
         raise TableError(
-            f"{table}: the label column {name!r} is empty in {counted(absent, 'row')}; every row needs a label. Leave such "
-            "rows out."
+            f"{table}: the label column {name!r} is empty in {counted(absent, 'row')}; every row needs a label. Leave "
+            "such rows out."
         )
     return codes, [_plain(value) for value in values]
 

@@ -25,10 +25,11 @@ def test_what_was_tried_is_counted_once(said, count):
 
 def test_a_line_replaces_the_last_one_of_its_attack_and_others_stay(tmp_path):
     path = tmp_path / "page.md"
-    path.write_text(f"above\n{campaign.BEGIN}\n{campaign.END}\nbelow\n")
-    rows = [str(campaign.Line(name, 10, lost, 1.0)) for name, lost in (("a", 0), ("b", 3), ("b", 0))]
+    lines = (("disk full", 0), ("the same bits", 3), ("the same bits", 0), ("an attack of old", 0))
+    rows = [str(campaign.Line(name, 10, lost, 1.0)) for name, lost in lines]
+    path.write_text(f"above\n{campaign.BEGIN}\n{rows[3]}\n{campaign.END}\nbelow\n")
     campaign.write(path, rows[:2])
-    campaign.write(path, rows[2:])
+    campaign.write(path, rows[2:3])
     text = path.read_text()
     assert [line for line in text.splitlines() if line.startswith("| ")] == [campaign.HEAD[0], rows[0], rows[2]]
     assert text.startswith("above\n")

@@ -175,13 +175,14 @@ def write(path: Path, rows: list[str]) -> None:
     before, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)
     old, _, after = rest.partition(END)
     where = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()}"
-    said = [f"`python tools/campaign.py --write {path.name}`, {where}:", "", *HEAD, *merged(_rows(old), rows)]
+    said = [f"Lines of `python tools/campaign.py`, {where}:", "", *HEAD, *merged(_rows(old), rows)]
     path.write_text("\n".join([f"{before}{BEGIN}", *said, f"{END}{after}"]), encoding="utf-8")
 
 
 def merged(old: Iterable[str], new: Iterable[str]) -> list[str]:
-    """Return the rows of a table with new ones in the place of old ones of the same name."""
-    by_name = {_name(row): row for row in old}
+    """Return the rows of a table with new ones in the place of old ones, without those of attacks that are no more."""
+    known = {attack.title for attack in (*ATTACKS.values(), *COMMANDS.values())}
+    by_name = {_name(row): row for row in old if _name(row) in known}
     by_name.update({_name(row): row for row in new})
     return list(by_name.values())
 

@@ -29,7 +29,7 @@ class Attack:
 
 ATTACKS: dict[str, Attack] = {
     **{f"kill-{name}": Attack(f"SIGKILL during {name}", partial(kill, job), 50, 3) for name, job in JOBS.items()},
-    "sigint": Attack("SIGINT storms", storm, 60, 8),
+    "sigint": Attack("storms of SIGINT", storm, 60, 8),
     "disk-full": Attack("disk full", fill, 60, 8),
     "read-error": Attack("read error half-way", fail_reads, 110, 11),
     "short-reads": Attack("short and interrupted reads", shorten_reads, 44, 11),

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from faults.command import Ended, run
+from faults.command import ERR, OUT, Ended, run
 from faults.jobs import JOBS, OLD, REPRODUCE, Job
 from faults.preload import COMMAND
 from faults.tally import Tally
@@ -28,11 +28,13 @@ def fill(count: int, seed: int) -> Tally:
     """Let each job run out of room, at a random place of what it writes."""
     tally = Tally("disk full")
     chance = random.Random(seed)
-    with _small_disk() as (root, is_small):
+    with tempfile.TemporaryDirectory() as words, _small_disk() as (root, is_small):
         tally.note("in a tmpfs" if is_small else "under RLIMIT_FSIZE", count)
         for place, job in enumerate(JOBS.values()):
             folder = root / job.name
             folder.mkdir()
+            for name in (OUT, ERR):  # what it has to say has room elsewhere, as on a terminal
+                (folder / name).symlink_to(Path(words) / f"{job.name}{name}")
             job.prepare(folder)
             inputs = set(os.listdir(folder))
             expected, size = _undisturbed(job, folder)
@@ -97,8 +99,6 @@ def _difference(found: object, expected: object) -> str:
 
 
 def _fill_up(filler: Path, folder: Path, room: int) -> None:
-    (folder / ".out").write_bytes(b"")
-    (folder / ".err").write_bytes(b" " * 4096)  # so that there is room for what it has to say
     free = os.statvfs(folder)
     filler.write_bytes(bytes(max(0, free.f_bavail * free.f_frsize - room)))
 

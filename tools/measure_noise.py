@@ -48,10 +48,10 @@ class Areas:
         self._path = path
         self._known: dict[str, float] = json.loads(path.read_text()) if path and path.exists() else {}
 
-    def of(self, name: str, sampling: str, chance: float, seeds: int) -> np.ndarray:
+    def of(self, name: str, sampling: str, chance: float, seeds: range) -> np.ndarray:
         """Return one AUC a seed."""
-        keys = [f"{name} {sampling} {chance} {seed}" for seed in range(seeds)]
-        for seed, key in enumerate(keys):
+        keys = [f"{name} {sampling} {chance} {seed}" for seed in seeds]
+        for seed, key in zip(seeds, keys, strict=True):
             if key not in self._known:
                 split = load(name)
                 model = ActiveRankSVM(sampling=sampling, random_state=seed).fit(split.X, flipped(split.y, chance, seed))
@@ -66,7 +66,7 @@ def t_value(differences: np.ndarray) -> float:
     return float(np.mean(differences) / (np.std(differences, ddof=1) / np.sqrt(len(differences))))
 
 
-def compare(names: list[str], chances: list[float], seeds: int, areas: Areas) -> None:
+def compare(names: list[str], chances: list[float], seeds: range, areas: Areas) -> None:
     """Print one line a set and chance, and the totals of each chance."""
     print(f"| set | flipped | {' | '.join((*RIVALS, OURS))} | minus the better | t |")
     print("|---|---|---|---|---|---|---|")
@@ -111,12 +111,12 @@ def as_last(state: State, settings: Settings) -> State:
     return solved
 
 
-def along(names: list[str], budget: int, seeds: int) -> None:
+def along(names: list[str], budget: int, seeds: range) -> None:
     """Print the best AUC along trainings, mean over seeds, and the last."""
     print("| set | best | at pairs | last | at pairs | last minus best |")
     print("|---|---|---|---|---|---|")
     for name in names:
-        curves = [curve(load(name), budget, seed) for seed in range(seeds)]
+        curves = [curve(load(name), budget, seed) for seed in seeds]
         areas = np.mean([[area for _, area in one] for one in curves], axis=0)
         means = list(zip(areas.tolist(), [n for n, _ in curves[0]], strict=True))
         best, last = max(means), means[-1]
@@ -129,16 +129,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sets", default=SETS)
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--flipped", default="0,0.1,0.2")
     parser.add_argument("--along", type=int, metavar="PAIRS")
     parser.add_argument("--keep", type=Path, metavar="FILE")
     options = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
-    names = options.sets.split(",")
+    names, seeds = options.sets.split(","), range(options.first_seed, options.first_seed + options.seeds)
     if options.along:
-        along(names, options.along, options.seeds)
+        along(names, options.along, seeds)
     else:
-        compare(names, [float(part) for part in options.flipped.split(",")], options.seeds, Areas(options.keep))
+        compare(names, [float(part) for part in options.flipped.split(",")], seeds, Areas(options.keep))
 
 
 if __name__ == "__main__":

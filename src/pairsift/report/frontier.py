@@ -11,6 +11,7 @@ from pairsift.report.plots import BLACK, BLUE, GOLD, GREEN, GREY, ORANGE, PINK, 
 
 DEPTH = 0.02  # AUC below the best linear model at which the frame ends; what is lower sits on its edge
 COLUMNS = 3
+FEW_MODELS = 30  # of a curve, so that each gets a dot
 
 _CURVES = {"block": (BLUE, "-"), "soft-correct": (ORANGE, "-")}
 _OTHER_CURVE = (GREEN, "-")
@@ -44,7 +45,7 @@ def draw(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
         for axes, name in zip(panels, names, strict=False):
             _panel(axes, name, [point for point in everything if point.set == name], curves(record, name), labels)
         panels[-1].set_axis_off()
-        legend = panels[-1].legend(labels.values(), labels.keys(), loc="center", fontsize=8, ncols=2, columnspacing=1)
+        legend = panels[-1].legend(labels.values(), labels.keys(), loc="center", fontsize=8)
         legend.set_in_layout(False)  # else it would widen its column
 
 
@@ -73,8 +74,9 @@ def _curve(axes: Any, line: dict[str, Any], low: float, labels: dict[str, Any]) 
     if not shown:
         return
     x, y = zip(*shown, strict=True)
+    marker = "." if len(x) <= FEW_MODELS else ""
     (drawn,) = axes.plot(
-        x, y, color=colour, linestyle=_TUNED_DASH if more else dash, zorder=4, marker=".", markersize=3
+        x, y, color=colour, linestyle=_TUNED_DASH if more else dash, zorder=4, marker=marker, markersize=3, linewidth=1
     )
     plain = "" if base == "block" else ", paper's C"  # block chooses its C by itself
     labels.setdefault(f"pairsift {base}{_words(more) or plain}", drawn)

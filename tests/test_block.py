@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, random_array
 from sklearn.linear_model import LogisticRegression
 
 from in_process import run
-from pairsift import ActiveRankSVM, RankSVM, RowStore, auc, load_model, make_ranking
+from pairsift import ActiveRankSVM, RankSVM, RowStore, WeightedSVM, auc, load_model, make_ranking
 from pairsift.block import choose, grow
 from pairsift.data.problem import make_problem
 from pairsift.data.rows import as_rows
@@ -44,6 +44,30 @@ def test_with_all_rows_logistic_points_are_logistic_regression(data):
     peer = LogisticRegression(C=0.05 * 8000 / 30_000, class_weight="balanced", tol=1e-10, max_iter=1000).fit(*data)
     assert model.coef_ == pytest.approx(peer.coef_, rel=1e-3, abs=1e-5)
     assert model.intercept_ == pytest.approx(peer.intercept_, rel=1e-3, abs=1e-4)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_with_all_rows_hinge_points_are_the_weighted_svm(data, weighted):
+    weights = np.random.default_rng(0).integers(0, 3, len(data[1])).astype(float) if weighted else None
+    options = {"loss": "hinge", "gamma": 0.0, "C": 0.05, "tol": 1e-6, "sampling": "block", "random_state": 0}
+    model = ActiveRankSVM(**options).fit(*data, sample_weight=weights)
+    peer = WeightedSVM(C=0.05 * 8000, threshold=True, tol=1e-6).fit(*data, sample_weight=weights)
+    assert model.gap_ <= 1e-6
+    assert model.history_[-1].objective == pytest.approx(peer.objective_, rel=1e-5)
+    assert model.coef_ == pytest.approx(peer.coef_, rel=0.01, abs=0.005)
+    assert model.intercept_ == pytest.approx(peer.intercept_, rel=0.01, abs=0.01)
+
+
+def test_rows_of_more_columns_than_rows_get_hinge_points():
+    rng = np.random.default_rng(0)
+    X = random_array((1500, 4000), density=0.02, format="csr", rng=rng)
+    score = X @ np.where(np.arange(4000) < 2000, 1.0, -1.0)
+    y = (score > np.median(score)).astype(int)
+    model = ActiveRankSVM(C="auto", random_state=0).fit(X[:1000], y[:1000])
+    assert (model.loss_, model.gamma_) == ("hinge", 0.0)
+    assert model.gap_ <= 1e-3
+    assert auc(y[1000:], model.decision_function(X[1000:])) > 0.65
+    assert ActiveRankSVM(C="auto", loss="logistic", random_state=0).fit(X[:1000], y[:1000]).loss_ == "logistic"
 
 
 def test_strength_does_not_depend_on_the_budget(data):
@@ -198,7 +222,7 @@ def test_interrupt_keeps_the_model(data):
     ("options", "says"),
     [
         ({"sampling": "block", "loss": "cubic"}, "loss must be one of"),
-        ({"sampling": "block", "loss": "hinge", "gamma": 0.5}, "for pairs alone"),
+        ({"sampling": "block", "loss": "hinge", "gamma": 0.5}, "pairs alone"),
         ({"sampling": "soft-correct", "loss": "logistic"}, 'loss must be "hinge" or "auto"'),
         ({"sampling": "block", "gamma": 2.0}, "gamma must be"),
         ({"sampling": "block", "budget": "many"}, "budget must be"),

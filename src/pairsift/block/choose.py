@@ -24,8 +24,9 @@ import numpy as np
 
 from pairsift._typing import FloatArray
 from pairsift.data.drawn_rows import Drawing, Piece, compacted
-from pairsift.solvers.mixed import MixedSolution, solve_mixed
+from pairsift.solvers.mixed import solve_mixed
 from pairsift.solvers.mixed_objective import Mix
+from pairsift.solvers.mixed_solution import MixedSolution
 from pairsift.strength.judge import Judge
 from pairsift.strength.walk import LEAST_GAIN, STEP, Tried, Walk
 

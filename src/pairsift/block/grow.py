@@ -32,8 +32,9 @@ from pairsift.data.drawn_rows import Drawing, Piece
 from pairsift.data.problem import Problem
 from pairsift.losses import HINGE, LOGISTIC, SQUARED
 from pairsift.parameters import AUTO, check_count, check_flag, check_positive, check_share, check_strength, check_word
-from pairsift.solvers.mixed import MixedSolution, solve_mixed
+from pairsift.solvers.mixed import solve_mixed
 from pairsift.solvers.mixed_objective import Mix
+from pairsift.solvers.mixed_solution import MixedSolution
 from pairsift.strength.choose import DEFAULT_PAIR_C, can_choose
 from pairsift.strength.judge import LEVEL_95, Judge
 
@@ -110,8 +111,11 @@ def check_block(
     check_strength("C", C)
     check_share("gamma", gamma, "uniform", AUTO)
     check_word("loss", loss, AUTO, HINGE, SQUARED, LOGISTIC)
-    if loss == HINGE and gamma not in (AUTO, 1):
-        raise ValueError(f'loss="hinge" is for pairs alone (gamma=1) with sampling="block"; got gamma={gamma!r}.')
+    if loss == HINGE and gamma not in (AUTO, 0, 1):
+        raise ValueError(
+            f'loss="hinge" is for pairs alone (gamma=1) or points alone (gamma=0) with sampling="block"; got '
+            f"gamma={gamma!r}."
+        )
     check_flag("bias_correction", bias_correction)
     check_flag("threshold", threshold)
     check_count("batch_size", batch_size)
@@ -136,6 +140,8 @@ def make_block_settings(
     choosing = can_choose(problem) and (rows is None or rows >= LEAST_ROWS_TO_CHOOSE)
     wide = problem.rows.n_features > PAIR_COLUMNS
     mixes = _mixes(loss, gamma if gamma == AUTO else resolve_gamma(gamma, problem))
+    if loss == gamma == AUTO and problem.rows.n_features > problem.n_points:
+        mixes = (Mix(HINGE, 0.0),)
     strength = None if C == AUTO and choosing else DEFAULT_PAIR_C if C == AUTO else float(C)
     return BlockSettings(mixes if choosing and not wide else mixes[:1], strength, rows, float(tol), int(max_iter))
 

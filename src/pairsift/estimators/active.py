@@ -15,7 +15,7 @@ from pairsift.estimators.base import LinearRanker, make_generator, warn_unconver
 from pairsift.estimators.callbacks import CallbackSupportMixin, RoundCallbacks, with_callbacks
 from pairsift.parameters import AUTO
 from pairsift.sampling import Sampler
-from pairsift.solvers.mixed import MixedSolution
+from pairsift.solvers.mixed_solution import MixedSolution
 from pairsift.strength import Strength, choose_active
 from pairsift.training_run import Trained, check_run
 
@@ -90,8 +90,9 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
         paired test) reached zero at three checks in a row. The terms of the check with the highest AUC are kept, and
         solved to `tol`.
     loss : "auto", "hinge", "squared_hinge" or "logistic", default="auto"
-        The paper's samplings have the hinge. "block" has the squared hinge, or logistic points with squared-hinge
-        pairs; "auto" chooses on held-out rows, and is the hinge where there are no more than 8000 pairs.
+        The paper's samplings have the hinge. "block" has the hinge for pairs alone or points alone, the squared hinge,
+        or logistic points with squared-hinge pairs; "auto" chooses on held-out rows, and is the hinge where there are
+        no more than 8000 pairs, or more columns than rows.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,7 +28,9 @@ from pairsift.data.rows import CsrRows, DenseRows, MemoryRows
 from pairsift.losses import HINGE, SQUARED
 from pairsift.solvers.exact import HingeBounds, narrower
 from pairsift.solvers.full_objective import dot
+from pairsift.solvers.hinge_points import solve_hinge_points
 from pairsift.solvers.mixed_objective import Mix, MixedObjective, MixedPoint
+from pairsift.solvers.mixed_solution import MixedSolution
 from pairsift.solvers.newton import Iterate, newton_iterates
 from pairsift.solvers.preconditioner import Preconditioner
 from pairsift.solvers.thinned_curvature import ThinnedCurvature, can_be_thinned
@@ -43,39 +45,6 @@ SAMPLE_ROWS = 5000
 CHEAP_WORK = 1.5e8
 PAIR_WORK = 5e6
 TINY = 1e-300
-
-
-@dataclass(frozen=True)
-class MixedSolution:
-    """(w, theta) near the minimum of F.
-
-    Attributes
-    ----------
-    w : array
-    theta : float
-        Zero where there are only pairs.
-    primal : float
-        F.
-    relative_gap : float
-        Length of the gradient relative to that where all scores are zero; of the hinge, (primal - dual) / primal.
-    n_passes : int
-        Newton steps so far.
-    converged : bool
-        The gap is at most `tol`, or the sampling error is larger than what is left (`settled`).
-    settled : bool
-        The optimisation error is below the stated part of the sampling error.
-    done : bool
-        No further step is made.
-    """
-
-    w: FloatArray
-    theta: float
-    primal: float
-    relative_gap: float
-    n_passes: int
-    converged: bool
-    settled: bool
-    done: bool
 
 
 def solve_mixed(
@@ -110,6 +79,8 @@ def solve_mixed(
         How far above its minimum F may be, as a share of it, as far as the preconditioner tells; `tol` by default.
         A large C leaves a small gradient, relative to that at zero, before w has moved at all.
     """
+    if mix.loss == HINGE and mix.gamma == 0:
+        return solve_hinge_points(pieces, C, tol=tol, max_iter=max_iter)
     solver = _Solver(MixedObjective(pieces, C, mix), tol, max_iter, share_drawn, signs, precision)
     return solver.hinge_steps(start) if mix.loss == HINGE else solver.steps(start)
 

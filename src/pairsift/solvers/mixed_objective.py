@@ -30,7 +30,7 @@ class Mix:
     """The share gamma of pairs, and the loss. Logistic points go with squared-hinge pairs.
 
     The logistic loss over all pairs has no sum in O(N log N); the squared hinge is the nearest that has. The hinge is
-    for pairs alone, and smoothed by a parabola of the given width.
+    for pairs alone, smoothed by a parabola of the given width, or for points alone (`pairsift.solvers.hinge_points`).
     """
 
     loss: str
@@ -40,8 +40,8 @@ class Mix:
     def __post_init__(self) -> None:
         if self.loss not in (HINGE, SQUARED, LOGISTIC):
             raise ValueError(f"There is no loss {self.loss!r} of a mix.")
-        if self.loss == HINGE and self.gamma < 1:
-            raise ValueError(f'loss="hinge" is for pairs alone with sampling="block"; got gamma={self.gamma}.')
+        if self.loss == HINGE and self.gamma not in (0, 1):
+            raise ValueError(f"The hinge is for pairs alone or points alone; got gamma={self.gamma}.")
 
     @property
     def pair_loss(self) -> Loss:

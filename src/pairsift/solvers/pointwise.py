@@ -37,10 +37,11 @@ def pointwise_terms(problem: Problem, C: float, *, threshold: bool) -> Terms:
     ):
         at = places[np.arange(len(places))]
         signs[at] = sign
-        upper[at] = C / 2 * _shares(weights, len(places))
+        upper[at] = C / 2 * shares(weights, len(places))
     signs[upper == 0] = 1.0
     return Terms(rows.kernel, upper, signs=signs, constants=-signs if threshold else None)
 
 
-def _shares(weights: FloatArray | None, n: int) -> FloatArray:
+def shares(weights: FloatArray | None, n: int) -> FloatArray:
+    """Return the share of each of n rows in the weight of their class."""
     return np.full(n, 1 / n) if weights is None else weights / np.sum(weights)

@@ -104,7 +104,7 @@ private:
 
     // In how many turns all known terms are visited that are at a bound, or inside their box. On no set did the test AUC depend
     // on these (tools/measure_steering.py).
-    static constexpr std::int64_t kTurnsAtBound = 10, kTurnsInside = 3;
+    static constexpr std::int64_t kTurnsAtBound = 20, kTurnsInside = 5;
 
     double sign(std::int64_t k) const { return signs_ ? signs_[k] : 1.0; }
     double constant(std::int64_t k) const { return constants_ ? constants_[k] : 0.0; }

@@ -37,7 +37,7 @@ from pairsift.solvers.dual import solve_dual, steer
 from pairsift.solvers.terms import DualSolution, Terms
 
 STEERING_GAP = 0.05
-STEERING_PASSES = 30
+STEERING_PASSES = 10
 
 BUDGET_REACHED = "budget reached"
 ALL_TERMS_USED = "all terms used"

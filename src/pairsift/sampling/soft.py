@@ -33,7 +33,7 @@ from pairsift.sampling.protocol import Draw
 from pairsift.sampling.unchosen import Unchosen
 
 _SCATTERED_READ = 6  # a row read out of order from memory costs about that many rows read in order,
-_SCATTERED_LONG_READ, _LONG_ROW = 2.5, 1000  # one of so many bytes that many,
+_SCATTERED_LONG_READ, _LONG_ROW = 2.5, 4000  # one of so many bytes that many,
 _SCATTERED_READ_ELSEWHERE = 1.5  # and where bytes cost more than their order, as on a disk, that many
 _SORT_BELOW = 0.2  # acceptance below which sorting pays,
 _SORT_FROM = 10_000  # when there are so many candidates to be expected, and one more for

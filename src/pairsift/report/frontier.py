@@ -65,6 +65,7 @@ def _panel(axes: Any, name: str, here: Sequence[Point], lines: list[dict[str, An
     _envelope(axes, lines, low, labels)
     _apart(axes, [point for point in here if not point.linear], top, room, labels)
     label_axes(axes, "training, CPU seconds", "test AUC", name)
+    axes.xaxis.set_minor_formatter("")  # numbers between the decades run into each other
 
 
 def _curve(axes: Any, line: dict[str, Any], low: float, labels: dict[str, Any]) -> None:

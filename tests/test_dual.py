@@ -177,18 +177,18 @@ def test_steering_takes_w_along_and_visits_as_the_reference_does(known):
 
 def test_the_terms_whose_turn_it_is_stand_for_all_of_them_in_the_estimated_gap():
     """The terms are parallel to the axes, each alone on one, so that no visit changes the margin of another."""
-    n = 3000
+    n = 6000
     rng = np.random.default_rng(0)
     Z = np.eye(n) * rng.uniform(0.5, 2, size=n)
     terms = Terms(as_rows(Z).kernel, rng.uniform(0.1, 1, size=n))
     alpha = np.where(np.arange(n) % 4 == 0, terms.upper / 2, np.where(np.arange(n) % 4 == 1, 0, terms.upper))
     gap = terms.certify(alpha @ Z, 0.0, alpha).gap
     w, turns = alpha @ Z, range(20)
-    given = {"tol": 1e9, "max_passes": 1, "seed": 0, "known": 2000}
+    given = {"tol": 1e9, "max_passes": 1, "seed": 0, "known": 5000}
     found = [steer(terms, alpha, (w.copy(), 0.0, float(w @ w)), **given, turn=turn) for turn in turns]
     assert np.mean([one.gap for one in found]) == pytest.approx(gap, rel=1e-9)
     solved = np.clip(alpha + (1 - alpha * Z.diagonal() ** 2) / Z.diagonal() ** 2, 0, terms.upper)
-    could, new = ~np.isclose(solved, alpha), np.arange(n) >= 2000
+    could, new = ~np.isclose(solved, alpha), np.arange(n) >= 5000
     visits = np.sum([one.alpha != alpha for one in found], axis=0)
     inside = (alpha > 0) & (alpha < terms.upper)
     for kind, wanted in ((new, 20), (~new & inside, 4), (~new & ~inside, 1)):

@@ -106,9 +106,9 @@ def dual_descent(
     Z : array of shape (n_terms, n_columns)
         Signs and the constant column are in it.
     known : int, optional
-        Do as the kernel's ``steer`` does with so many known terms: of those that are known visit every twentieth at a
-        bound and every fifth inside, whose `turn` it is, put every term aside that leans on its bound, and take none
-        back.
+        Do as the kernel's ``steer`` does with so many known terms: of those that are known visit up to every twentieth
+        at a bound and every fifth inside, whose `turn` it is, put every term aside that leans on its bound, and take
+        none back.
     hasty : bool
         Put terms aside earlier and look back less often, as the kernel does at tolerances of 1e-6 and above.
     """
@@ -119,7 +119,7 @@ def dual_descent(
     active, shrink, widen_at = list(range(len(Z))), (-np.inf, np.inf), 0.0
     steering = known is not None
     if known is not None:
-        turns = np.where((alpha > 0) & (alpha < upper), 5, 20)
+        turns = np.where((alpha > 0) & (alpha < upper), np.clip(known // 1000, 1, 5), np.clip(known // 250, 1, 20))
         active = [k for k in active if k >= known or (k + turn) % turns[k] == 0]
     for _ in range(n_passes):
         complete = len(active) == len(Z)

@@ -77,8 +77,8 @@ def steer(
     """Run a few passes from `alpha` and its (w, theta); the primal value and the gap that come back are estimates.
 
     The estimates are made of the margins that were met during the last pass, each at the w of its moment. Of the
-    `known` first terms a pass visits those whose turn it is, a twentieth of those at a bound and a fifth of the others;
-    twenty turns in a row visit all.
+    `known` first terms a pass visits those whose turn it is: of thousands, a twentieth of those at a bound and a fifth
+    of the others. Twenty turns in a row visit all.
 
     Parameters
     ----------

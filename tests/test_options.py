@@ -136,10 +136,10 @@ def test_options_that_a_page_names_are_there(page):
 
 
 def options_of_tools():
-    """Return what tools/*.py take; the pages tell how to run them."""
+    """Return what tools/*.py take, and our own options of pytest; the pages tell how to run them."""
     found = set()
-    for path in (ROOT / "tools").glob("*.py"):
-        found |= set(re.findall(r'add_argument\(\s*"(--[\w-]+)"', path.read_text()))
+    for path in [*(ROOT / "tools").glob("*.py"), *(ROOT / "tests").glob("*.py")]:
+        found |= set(re.findall(r'(?:add_argument|addoption)\(\s*"(--[\w-]+)"', path.read_text()))
     return found
 
 

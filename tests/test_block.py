@@ -286,3 +286,57 @@ def test_rows_that_are_a_sample_are_solved_as_far_as_a_sample_can_tell(data):
     assert not all_rows.solution.settled
     assert sample.solution.settled
     assert sample.solution.n_passes < all_rows.solution.n_passes
+
+
+@pytest.fixture
+def states(data):
+    """The states of a training that chooses everything."""
+    from pairsift.block import block_training, make_block_settings
+
+    X, y = data
+    problem = make_problem(as_rows(X), y == 1)
+    options = {"C": "auto", "gamma": "auto", "loss": "auto", "budget": 10**6, "tol": 1e-3, "max_iter": 1000}
+    return block_training(problem, make_block_settings(problem, **options), np.random.default_rng(0))
+
+
+def test_there_is_a_model_after_the_first_trial_and_it_is_the_best_so_far(data, states):
+    X, y = data
+    trials = []
+    for state in states:
+        if state.choice.trials == (trials[-1].choice.trials if trials else None):
+            break
+        trials.append(state)
+    *_, last = states
+    assert len(trials[0].choice.trials) == 1
+    assert auc(y, X @ trials[0].solution.w) > 0.9 * auc(y, X @ last.solution.w)
+    logistic = [state.choice for state in trials if state.choice.trials[-1].loss == "logistic"]
+    for choice in logistic:
+        best = max(choice.trials, key=lambda trial: trial.auc)
+        assert (choice.mix.loss, choice.mix.gamma, choice.C) == best[:3]
+    assert last.choice.trials[: len(logistic)] == logistic[-1].trials
+    assert last.choice.C >= logistic[-1].C  # the C of all rows
+
+
+@pytest.mark.parametrize("moment", [1, 3, 6])
+def test_a_fit_that_is_interrupted_while_it_chooses_has_a_model(data, moment):
+    X, y = data
+    model, seen = ActiveRankSVM(C="auto", random_state=0), []
+
+    def interrupt(state):
+        seen.append(state)
+        if len(seen) == moment:
+            raise KeyboardInterrupt
+
+    model._report = interrupt
+    model.fit(X, y)
+    assert model.stop_reason_ == "interrupted"
+    assert np.array_equal(model.coef_[0], seen[-1].solution.w)
+    assert model.C_ == seen[-1].choice.C
+    assert model.score(X, y) > 0.7
+
+
+def test_a_budget_of_hardly_any_time_is_enough_for_a_model(data):
+    model = fit(data, C="auto", budget="1ms")
+    assert model.stop_reason_ == "budget of seconds reached"
+    assert len(model.trials_) == 1
+    assert model.score(*data) > 0.7

@@ -3,12 +3,12 @@
 C = 0.1, B = 8000, gamma = 1; the test file or the first fold held out, whose labels stay as they are. Of the training
 rows each label is flipped with the given chance; samplers of one seed see the same labels. The better rival of a set is
 that with the higher mean. Differences are paired over seeds; t is their mean over its standard error. With --along,
-instead, the AUC of soft-tolerant after each 2,000 pairs, mean over seeds: the last beside the best. With --keep, values
-are written to a file as they come, and those that are there are not computed again. Needs the data sets
-(PAIRSIFT_DATA).
+instead, the AUC of soft-tolerant after each 2,000 pairs, mean over seeds, each seed with a fold of its own where the
+paper has folds: the last beside the best. With --keep, values are written to a file as they come, and those that are
+there are not computed again. Needs the data sets (PAIRSIFT_DATA).
 
     python tools/measure_noise.py --seeds 10 --keep noise.json
-    python tools/measure_noise.py --along 50000 --seeds 3 --sets letter,bank
+    python tools/measure_noise.py --along 50000 --seeds 5 --sets letter,bank
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pairsift import ActiveRankSVM, auc
 from pairsift.active import Settings, State, active_sampling, finish, make_settings
 from pairsift.data.problem import make_problem
 from pairsift.data.rows import as_rows
-from pairsift.experiments.sets import Split, holdout
+from pairsift.experiments.sets import Split, fold_count, holdout, split
 from pairsift.model import score_rows
 
 SETS = "letter,shuttle,MQ2008,a9a,bank,ijcnn1,connect-4,covtype,mnist,news20"
@@ -116,7 +116,7 @@ def along(names: list[str], budget: int, seeds: range) -> None:
     print("| set | best | at pairs | last | at pairs | last minus best |")
     print("|---|---|---|---|---|---|")
     for name in names:
-        curves = [curve(load(name), budget, seed) for seed in seeds]
+        curves = [curve(split(name, seed % fold_count(name)), budget, seed) for seed in seeds]
         areas = np.mean([[area for _, area in one] for one in curves], axis=0)
         means = list(zip(areas.tolist(), [n for n, _ in curves[0]], strict=True))
         best, last = max(means), means[-1]

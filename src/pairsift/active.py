@@ -223,7 +223,7 @@ def rehearse(state: State, settings: Settings) -> float:
 
 
 def _first_round(problem: Problem, settings: Settings, rng: np.random.Generator) -> State:
-    pool = Pool(problem, threshold=settings.threshold)
+    pool = Pool(problem, threshold=settings.threshold, expected=settings.budget or 0)
     empty = State(pool, _no_solution(problem), np.empty(0))
     return _grow(empty, lambda count: _draw_first(pool, settings, count, rng), settings, rng)
 

@@ -23,10 +23,21 @@ from pairsift.data.rows import CsrRows, DenseRows, MemoryRows, refuse_overflow
 NONE = -1
 COLUMNS = ("i", "j", "round", "probability", "value", "alpha")
 """What a pool knows of its terms, besides what follows from the rows."""
+_GROWTH, _GROWTH_TO_EXPECTED = 2, 100
+_LONGER_TERMS = 1.1  # terms that come may store a little more than those before
 
 
 class Pool:
     """Chosen terms of a problem, in the order in which they were chosen.
+
+    Parameters
+    ----------
+    problem : Problem
+    threshold : bool
+        Whether terms have the constant column of the extended vectors.
+    expected : int
+        How many terms will come, as far as is known: memory for them is asked for at once, and no copy is made on the
+        way.
 
     Attributes
     ----------
@@ -37,7 +48,7 @@ class Pool:
         The rows; those of candidates that were scored are not read again when they are chosen.
     """
 
-    def __init__(self, problem: Problem, *, threshold: bool = False) -> None:
+    def __init__(self, problem: Problem, *, threshold: bool = False, expected: int = 0) -> None:
         self.problem = problem
         self.reader = remembering(problem.rows)
         self.unseen = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
@@ -51,6 +62,7 @@ class Pool:
         self.norms = np.empty(0)
         self.chosen = _core.PairSet()
         self._rows: _DenseTerms | _SparseTerms | None = None
+        self._expected = expected
         self._last_scale = 1.0
 
     def __len__(self) -> int:
@@ -148,7 +160,8 @@ class Pool:
         else:
             source.check_rows(np.concatenate([row_i[row_i != NONE], row_j[row_j != NONE]]))
         if self._rows is None:
-            self._rows = _DenseTerms(source) if isinstance(source, DenseRows) else _SparseTerms(source)
+            kind = _DenseTerms if isinstance(source, DenseRows) else _SparseTerms
+            self._rows = kind(source, self._expected)
         self._rows.append(source, row_i, row_j)
         norms = np.empty(len(i))
         self.kernel.squared_norms(len(self) - len(i), len(self), norms)
@@ -174,18 +187,27 @@ def term_weights(problem: Problem, i: IntArray, j: IntArray) -> FloatArray:
     return plus * minus / np.where(is_pair, np.mean(positive) * np.mean(negative), mean_point)
 
 
-class _DenseTerms:
-    """x_ij as rows of one float64 array that grows by doubling."""
+def _room(used: int, needed: int, expected: float) -> int:
+    """Return how much room to ask for when `needed` is more than there is.
 
-    def __init__(self, source: DenseRows) -> None:
+    Room that is never written costs nothing but a promise of the system; that of a careless budget is bounded by what
+    was used so far.
+    """
+    return max(needed, _GROWTH * used, int(min(expected, _GROWTH_TO_EXPECTED * used)))
+
+
+class _DenseTerms:
+    """x_ij as rows of one float64 array that grows."""
+
+    def __init__(self, source: MemoryRows, expected: int) -> None:
         self._values = np.empty((0, source.n_features))
-        self._n = 0
+        self._n, self._expected = 0, expected
 
     def append(self, source: MemoryRows, i: IntArray, j: IntArray) -> None:
         assert isinstance(source, DenseRows)
         end = self._n + len(i)
         if end > len(self._values):
-            grown = np.empty((max(end, 2 * self._n), self._values.shape[1]))
+            grown = np.empty((_room(self._n, end, self._expected), self._values.shape[1]))
             grown[: self._n] = self._values[: self._n]
             self._values = grown
         source.kernel.write_differences(i, j, self._values[self._n : end])
@@ -196,14 +218,15 @@ class _DenseTerms:
 
 
 class _SparseTerms:
-    """x_ij as rows of one float64 CSR matrix that grows by doubling; indices turn to int64 when int32 is too short."""
+    """x_ij as rows of one float64 CSR matrix that grows; indices turn to int64 when int32 is too short."""
 
-    def __init__(self, source: MemoryRows) -> None:
+    def __init__(self, source: MemoryRows, expected: int) -> None:
         assert isinstance(source, CsrRows)
         self._values = np.empty(0)
         self._columns = np.empty(0, dtype=source.columns.dtype)
         self._starts = np.zeros(1, dtype=source.columns.dtype)
         self._n_features = source.n_features
+        self._expected = expected
 
     def append(self, source: MemoryRows, i: IntArray, j: IntArray) -> None:
         assert isinstance(source, CsrRows)
@@ -219,7 +242,8 @@ class _SparseTerms:
         if needed > np.iinfo(self._columns.dtype).max:
             self._columns, self._starts = self._columns.astype(np.int64), self._starts.astype(np.int64)
         if needed > len(self._values):
-            size = max(needed, 4 * used)
+            terms = max(1, len(self._starts) - 1)
+            size = _room(used, needed, _LONGER_TERMS * used / terms * self._expected)
             values, columns = np.empty(size), np.empty(size, dtype=self._columns.dtype)
             values[:used], columns[:used] = self._values[:used], self._columns[:used]
             self._values, self._columns = values, columns

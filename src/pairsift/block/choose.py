@@ -16,8 +16,9 @@ how many times as many rows are trained on, counted as 1 / (1 / n+ + 1 / n-).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,8 +122,13 @@ class _Path:
         return C * max(1.0, _weight_of_evidence(*rows) / self._evidence)
 
 
-def choose(drawing: Drawing, mixes: Sequence[Mix], C: float | None, total: float, most: int) -> Choice:
+def choosing(
+    drawing: Drawing, mixes: Sequence[Mix], C: float | None, total: float, most: int
+) -> Generator[Choice, None, Choice]:
     """Choose one of the mixes, and C unless it is given; the first mix is preferred.
+
+    After each trial the best so far is yielded, with its solution on the rows that were learned from. What is returned
+    has the strength for all rows that will be trained on.
 
     Parameters
     ----------
@@ -138,17 +144,28 @@ def choose(drawing: Drawing, mixes: Sequence[Mix], C: float | None, total: float
     parts = _parts(drawing, most)
     walks = [_TriedMix(parts, mix, total) for mix in mixes]
     best, *others = walks
-    best_C = best.walk(C)
+    best_C = yield from _telling(best.walk(C), best.so_far)
     for other in others:
-        found = other.walk(C, best_C / STEP)
+        found = yield from _telling(other.walk(C, best_C / STEP), partial(best.choice, best_C))
         if other.is_better(found, best, best_C) and _wins_again(
             drawing, most, [(other, found), (best, best_C)], C is None
         ):
             best, best_C = other, found
     trials = tuple(trial for walk in walks for trial in walk.trials())
-    path = best.paths[-1]
+    chosen = replace(best.choice(best_C), trials=trials)
     rows = min(drawing.problem.n_positive, most), min(drawing.problem.n_negative, most)
-    return Choice(best.mix, path.strength(best_C, rows) if C is None else best_C, trials, path.found[best_C])
+    return replace(chosen, C=best.paths[-1].strength(best_C, rows)) if C is None else chosen
+
+
+def _telling(steps: Generator[None, None, float], so_far: Callable[[], Choice]) -> Generator[Choice, None, float]:
+    """Yield the best so far after each step of a walk; return what the walk found."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: float = end.value
+            return found
+        yield so_far()
 
 
 def _wins_again(drawing: Drawing, most: int, rivals: Sequence[tuple[_TriedMix, float]], grows: bool) -> bool:
@@ -185,12 +202,19 @@ class _TriedMix:
         self._judges = [judge for _, judge in parts]
         self._walk = Walk(list(zip(self.paths, self._judges, strict=True)))
 
-    def walk(self, C: float | None, start: float = START) -> float:
-        """Try a strength, or walk along the strengths; return the best one."""
+    def walk(self, C: float | None, start: float = START) -> Generator[None, None, float]:
+        """Try a strength, or walk along the strengths, and return the best one."""
         if C is None:
-            return self._walk.run(start, half_step=False)  # all rows bear a larger C than these few
-        self._walk.see(C)
-        return C
+            return self._walk.steps(start, half_step=False)  # all rows bear a larger C than these few
+        return self._walk.see(C)
+
+    def so_far(self) -> Choice:
+        """Return the strength that was best so far."""
+        return self.choice(max(self._walk.tried, key=lambda tried: tried.auc).C)
+
+    def choice(self, C: float) -> Choice:
+        """Return this mix at a strength that was tried, as the choice."""
+        return Choice(self.mix, C, tuple(self.trials()), self.paths[-1].found[C])
 
     def is_better(self, C: float, other: _TriedMix, other_C: float) -> bool:
         """Whether this mix at C is shown to be better than another at its own strength."""

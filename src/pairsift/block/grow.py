@@ -6,7 +6,8 @@
         draw `GROWTH` times as many rows
     until the budget is reached, or all rows are drawn, or more rows promise nothing
 
-It is a generator of states, as Algorithm 1 is (`pairsift.active`): one after each Newton step.
+It is a generator of states, as Algorithm 1 is (`pairsift.active`): one after each trial of the choice, with the best
+model so far, and one after each Newton step.
 
 When rows are enough
 --------------------
@@ -18,7 +19,7 @@ training ends when the upper end of the 95 % interval of G / 3 is below `LEAST_L
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairsift.active import BUDGET_REACHED, resolve_gamma
-from pairsift.block.choose import Choice, choose
+from pairsift.block.choose import Choice, choosing
 from pairsift.budget import STRENGTH_PAIRS, parse_budget
 from pairsift.data.drawn_rows import Drawing, Piece
 from pairsift.data.problem import Problem
@@ -82,7 +83,7 @@ class BlockRound(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockState:
-    """Where the training is after a Newton step; ``stop_reason`` is None until the last one.
+    """Where the training is after a trial or a Newton step; ``stop_reason`` is None until the last one.
 
     ``solved`` says that the rows drawn so far are done with.
     """
@@ -158,9 +159,9 @@ def _mixes(loss: str, gamma: float | str) -> tuple[Mix, ...]:
 
 
 def block_training(problem: Problem, settings: BlockSettings, rng: np.random.Generator) -> Iterator[BlockState]:
-    """Yield the state after each Newton step; a state with a stop reason is the last one."""
+    """Yield the state after each trial and Newton step; a state with a stop reason is the last one."""
     training = _Training(problem, settings, rng)
-    training.begin()
+    yield from training.begin()
     while True:
         yield from training.solve()
         reason = training.grow()
@@ -184,12 +185,13 @@ class _Training:
         self._before: MixedSolution | None = None
         self._sampling_seconds = 0.0
 
-    def begin(self) -> None:
-        """Draw the first rows, and choose what is to be chosen."""
+    def begin(self) -> Iterator[BlockState]:
+        """Draw the first rows, and choose what is to be chosen; yield the best of what was tried so far."""
         started = perf_counter()
         settings = self._settings
         if settings.C is None or len(settings.mixes) > 1:
-            self._choice = choose(self._drawing, settings.mixes, settings.C, STRENGTH_PAIRS, self._most)
+            trials = choosing(self._drawing, settings.mixes, settings.C, STRENGTH_PAIRS, self._most)
+            self._choice = yield from self._told(trials, started)
             self._start = self._choice.start
             self._draw_more()  # the choice has solved what is drawn so far
         else:
@@ -197,6 +199,29 @@ class _Training:
             first = self._most if self._most <= LAST_GROWTH * FIRST_ROWS else FIRST_ROWS
             self._drawing.draw(first, first)
         self._sampling_seconds = perf_counter() - started
+
+    def _told(self, trials: Generator[Choice, None, Choice], started: float) -> Generator[BlockState, None, Choice]:
+        """Yield the best so far as a state after each trial; return what is chosen."""
+        while True:
+            try:
+                best = next(trials)
+            except StopIteration as end:
+                chosen: Choice = end.value
+                return chosen
+            assert best.start is not None
+            yield BlockState(best.start, best, (self._round(best.start, 0.0, perf_counter() - started),))
+
+    def _round(self, found: MixedSolution, sampling_seconds: float, training_seconds: float) -> BlockRound:
+        drawing = self._drawing
+        return BlockRound(
+            len(self._history),
+            drawing.n_positive * drawing.n_negative,
+            0.0,
+            sampling_seconds,
+            training_seconds,
+            found.primal,
+            drawing.n_points,
+        )
 
     def solve(self) -> Iterator[BlockState]:
         """Yield the steps of the solve over the drawn rows."""
@@ -211,15 +236,7 @@ class _Training:
             share_drawn=drawing.share,
             signs=self._signs,
         ):
-            done = BlockRound(
-                len(self._history),
-                drawing.n_positive * drawing.n_negative,
-                0.0,
-                self._sampling_seconds,
-                perf_counter() - started,
-                found.primal,
-                drawing.n_points,
-            )
+            done = self._round(found, self._sampling_seconds, perf_counter() - started)
             self.state = BlockState(found, self._choice, (*self._history, done), found.done)
             if not found.done:
                 yield self.state

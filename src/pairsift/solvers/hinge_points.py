@@ -18,7 +18,7 @@ from pairsift.solvers.mixed_solution import MixedSolution
 from pairsift.solvers.pointwise import shares
 from pairsift.solvers.terms import Terms
 
-FIRST_PASSES = 10
+FIRST_PASSES = 2
 MORE_PASSES = 3
 
 

@@ -16,9 +16,9 @@ different sizes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,8 @@ SATURATED = 0.05
 
 
 Path = Callable[[float], FloatArray]
+_Found = TypeVar("_Found")
+_Steps = Generator[None, None, _Found]  # what yields after each trial, for whoever wants the best so far
 
 
 class Tried(NamedTuple):
@@ -78,26 +80,38 @@ class Walk:
         self._parts = parts
         self.tried: list[Tried] = []
 
-    def run(self, default: float, *, half_step: bool = True) -> float:
-        """Return the chosen strength; without `half_step` none is taken back."""
-        start = self._try(default)
-        best = self._up(start)
+    def run(self, default: float) -> float:
+        """Return the chosen strength."""
+        steps = self.steps(default)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                chosen: float = end.value
+                return chosen
+
+    def steps(self, default: float, *, half_step: bool = True) -> _Steps[float]:
+        """Yield after each trial, and return the chosen strength; without `half_step` none is taken back."""
+        start = yield from self._try(default)
+        best = yield from self._up(start)
         if best is start:
-            return self._down(start).C
+            lowest = yield from self._down(start)
+            return lowest.C
         if not half_step:
             return best.C
-        between = self._try(best.C / math.sqrt(STEP))
+        between = yield from self._try(best.C / math.sqrt(STEP))
         return between.C if between.auc >= best.auc - LEAST_GAIN else best.C
 
-    def see(self, C: float) -> None:
-        """Try one strength."""
-        self._try(C)
+    def see(self, C: float) -> _Steps[float]:
+        """Try one strength, and return it."""
+        yield from self._try(C)
+        return C
 
-    def _up(self, best: _Point) -> _Point:
+    def _up(self, best: _Point) -> _Steps[_Point]:
         taken, idle = 0, 0
         most = min(getattr(path, "most_steps_up", MOST_STEPS) for path, _ in self._parts)
         while taken < most and idle < MOST_IDLE_STEPS:
-            above = self._try(best.C * STEP)
+            above = yield from self._try(best.C * STEP)
             growth = _growth(best, above)
             if growth > LINEAR and not _is_better(best, above, ERRORS_UP):
                 idle += 1
@@ -108,10 +122,10 @@ class Walk:
             best = above
         return best
 
-    def _down(self, start: _Point) -> _Point:
+    def _down(self, start: _Point) -> _Steps[_Point]:
         best, taken, idle = start, 0, 0
         while taken < MOST_STEPS and idle < MOST_IDLE_STEPS:
-            below = self._try(best.C / STEP)
+            below = yield from self._try(best.C / STEP)
             if _is_better(below, best, ERRORS_DOWN):
                 taken += 1
             elif _growth(below, best) < SATURATED and not _is_better(best, below, ERRORS_UP):
@@ -121,7 +135,7 @@ class Walk:
             best = below
         return best if taken else start
 
-    def _try(self, C: float) -> _Point:
+    def _try(self, C: float) -> _Steps[_Point]:
         verdicts, lengths = [], []
         for path, judge in self._parts:
             w = path(C)
@@ -129,6 +143,7 @@ class Walk:
             lengths.append(float(np.sqrt(np.sum(w * w))))
         point = _Point(C, verdicts, float(np.mean(lengths)))
         self.tried.append(point.tried())
+        yield
         return point
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +28,7 @@ from pairsift.solvers.mixed import solve_mixed
 from pairsift.solvers.mixed_objective import Mix
 from pairsift.solvers.mixed_solution import MixedSolution
 from pairsift.strength.judge import Judge
+from pairsift.strength.steps import telling
 from pairsift.strength.walk import LEAST_GAIN, STEP, Tried, Walk
 
 START = 1.0
@@ -144,9 +144,9 @@ def choosing(
     parts = _parts(drawing, most)
     walks = [_TriedMix(parts, mix, total) for mix in mixes]
     best, *others = walks
-    best_C = yield from _telling(best.walk(C), best.so_far)
+    best_C = yield from telling(best.walk(C), best.so_far)
     for other in others:
-        found = yield from _telling(other.walk(C, best_C / STEP), partial(best.choice, best_C))
+        found = yield from telling(other.walk(C, best_C / STEP), best.told(best_C))
         if other.is_better(found, best, best_C) and _wins_again(
             drawing, most, [(other, found), (best, best_C)], C is None
         ):
@@ -155,17 +155,6 @@ def choosing(
     chosen = replace(best.choice(best_C), trials=trials)
     rows = min(drawing.problem.n_positive, most), min(drawing.problem.n_negative, most)
     return replace(chosen, C=best.paths[-1].strength(best_C, rows)) if C is None else chosen
-
-
-def _telling(steps: Generator[None, None, float], so_far: Callable[[], Choice]) -> Generator[Choice, None, float]:
-    """Yield the best so far after each step of a walk; return what the walk found."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            found: float = end.value
-            return found
-        yield so_far()
 
 
 def _wins_again(drawing: Drawing, most: int, rivals: Sequence[tuple[_TriedMix, float]], grows: bool) -> bool:
@@ -208,9 +197,14 @@ class _TriedMix:
             return self._walk.steps(start, half_step=False)  # all rows bear a larger C than these few
         return self._walk.see(C)
 
-    def so_far(self) -> Choice:
+    def so_far(self, _: None) -> Choice:
         """Return the strength that was best so far."""
         return self.choice(max(self._walk.tried, key=lambda tried: tried.auc).C)
+
+    def told(self, C: float) -> Callable[[None], Choice]:
+        """Return what tells this mix at a strength, whatever others try."""
+        choice = self.choice(C)
+        return lambda _: choice
 
     def choice(self, C: float) -> Choice:
         """Return this mix at a strength that was tried, as the choice."""

@@ -19,7 +19,7 @@ training ends when the upper end of the 95 % interval of G / 3 is below `LEAST_L
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -38,6 +38,7 @@ from pairsift.solvers.mixed_objective import Mix
 from pairsift.solvers.mixed_solution import MixedSolution
 from pairsift.strength.choose import DEFAULT_PAIR_C, can_choose
 from pairsift.strength.judge import LEVEL_95, Judge
+from pairsift.strength.steps import telling
 
 AUTO_ROWS = 100_000
 FIRST_ROWS = 1000
@@ -183,33 +184,28 @@ class _Training:
         self._most = largest if settings.rows is None else min(settings.rows, largest)
         self._history: tuple[BlockRound, ...] = ()
         self._before: MixedSolution | None = None
+        self._started = perf_counter()
         self._sampling_seconds = 0.0
 
     def begin(self) -> Iterator[BlockState]:
         """Draw the first rows, and choose what is to be chosen; yield the best of what was tried so far."""
-        started = perf_counter()
         settings = self._settings
         if settings.C is None or len(settings.mixes) > 1:
             trials = choosing(self._drawing, settings.mixes, settings.C, STRENGTH_PAIRS, self._most)
-            self._choice = yield from self._told(trials, started)
+            self._choice = yield from telling(trials, self._tried)
             self._start = self._choice.start
             self._draw_more()  # the choice has solved what is drawn so far
         else:
             self._choice, self._start = Choice(settings.mixes[0], settings.C), None
             first = self._most if self._most <= LAST_GROWTH * FIRST_ROWS else FIRST_ROWS
             self._drawing.draw(first, first)
-        self._sampling_seconds = perf_counter() - started
+        self._sampling_seconds = perf_counter() - self._started
 
-    def _told(self, trials: Generator[Choice, None, Choice], started: float) -> Generator[BlockState, None, Choice]:
-        """Yield the best so far as a state after each trial; return what is chosen."""
-        while True:
-            try:
-                best = next(trials)
-            except StopIteration as end:
-                chosen: Choice = end.value
-                return chosen
-            assert best.start is not None
-            yield BlockState(best.start, best, (self._round(best.start, 0.0, perf_counter() - started),))
+    def _tried(self, best: Choice) -> BlockState:
+        """Return where the training is while it chooses."""
+        assert best.start is not None
+        seconds = perf_counter() - self._started
+        return BlockState(best.start, best, (self._round(best.start, 0.0, seconds),))
 
     def _round(self, found: MixedSolution, sampling_seconds: float, training_seconds: float) -> BlockRound:
         drawing = self._drawing

@@ -262,16 +262,7 @@ def describe_machine() -> dict[str, Any]:
     from importlib.metadata import PackageNotFoundError, version
 
     versions = {}
-    for package in (
-        "pairsift",
-        "numpy",
-        "scipy",
-        "scikit-learn",
-        "liblinear-official",
-        "lightgbm",
-        "xgboost",
-        "vowpalwabbit",
-    ):
+    for package in _PACKAGES:
         try:
             versions[package] = version(package)
         except PackageNotFoundError:

@@ -18,12 +18,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from pairsift._typing import FloatArray
 from pairsift.strength.judge import LEVEL_95, Verdict
+from pairsift.strength.steps import Found, outcome
 
 STEP = 10.0
 MOST_STEPS = 3
@@ -37,8 +38,7 @@ SATURATED = 0.05
 
 
 Path = Callable[[float], FloatArray]
-_Found = TypeVar("_Found")
-_Steps = Generator[None, None, _Found]  # what yields after each trial, for whoever wants the best so far
+_Steps = Generator[None, None, Found]  # it yields after each trial, for whoever wants the best so far
 
 
 class Tried(NamedTuple):
@@ -82,13 +82,7 @@ class Walk:
 
     def run(self, default: float) -> float:
         """Return the chosen strength."""
-        steps = self.steps(default)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                chosen: float = end.value
-                return chosen
+        return outcome(self.steps(default))
 
     def steps(self, default: float, *, half_step: bool = True) -> _Steps[float]:
         """Yield after each trial, and return the chosen strength; without `half_step` none is taken back."""

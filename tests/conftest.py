@@ -25,6 +25,22 @@ def pytest_collection_finish(session):
         session.fits.start()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Keep fits beside away from tests that change what all threads see."""
+    fits = getattr(item.session, "fits", None)
+    if fits is None:
+        return (yield)
+    fits.test = item.nodeid
+    if "monkeypatch" not in item.fixturenames:
+        return (yield)
+    fits.hold()
+    try:
+        return (yield)
+    finally:
+        fits.go_on()
+
+
 def pytest_sessionfinish(session):
     """Fail a run whose fits beside differ from those alone, and one in CI that skipped a test: CI has all they need."""
     fits = getattr(session, "fits", None)

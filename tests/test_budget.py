@@ -44,7 +44,7 @@ def test_words(given, meant):
     "given", [0, -1, 1.5, True, None, "", "s", "-3s", "0s", "3 parsecs", "2M", "0.1B", "1.5", "nan", "infs", "8000 9"]
 )
 def test_other_words_are_refused(given):
-    with pytest.raises(ValueError, match="budget must be a whole number of pairs"):
+    with pytest.raises(ValueError, match="budget must be a whole number of at least 1"):
         parse_budget(given)
 
 

@@ -19,7 +19,7 @@ import pytest
 
 import pairsift
 from in_process import run
-from pairsift import ActiveRankSVM, RankSVM, calibrate, load_model, make_ranking, save_model
+from pairsift import ActiveRankSVM, RankSVM, RowStore, calibrate, load_model, make_ranking, save_model
 from pairsift.cli.demo import _own_name
 from pairsift.data.encoding import Encoding
 from pairsift.words import all_rows_have, counted
@@ -94,7 +94,7 @@ def test_an_encoding_without_a_delimiter_is_written_as_before(folder):
 def test_what_the_user_must_decide_is_asked_at_once(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,y\n" + "1,2,no\n,3,yes\n4,5,no\n" * 5)
     line = one_line(run("fit", "t.csv", "-o", "m", "--label", "y", cwd=tmp_path), 1)
-    assert "say which one is positive with --positive" in line
+    assert "say which one is positive, the one to rank first, with --positive" in line
     assert "missing values in 1 column: 'a' (5 rows)" in line
     assert "--impute" in line
     rows = "".join(f"c{k},{'' if k == 9 else k},{k % 2}\n" for k in range(1200))
@@ -350,3 +350,49 @@ def test_a_killed_bench_leaves_no_folder(tmp_path):
     while list(tmp_path.glob("pairsift-*")) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert list(tmp_path.glob("pairsift-*")) == []
+
+
+def test_the_demo_may_write_the_same_files_again_but_no_others(tmp_path):
+    assert run("demo", "--write", ".", cwd=tmp_path).returncode == 0
+    before = (tmp_path / "train.svm").read_bytes()
+    assert run("demo", "--write", ".", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "train.svm").read_bytes() == before
+    (tmp_path / "test.svm").write_text("1 1:1\n")
+    assert "is there already, and is left as it is" in one_line(run("demo", "--write", ".", cwd=tmp_path), 1)
+    assert (tmp_path / "test.svm").read_text() == "1 1:1\n"
+
+
+def test_the_line_of_fit_names_the_loss_and_what_ended_it(tmp_path):
+    X, y = make_ranking(3000, 120, random_state=0)
+    np.savez(tmp_path / "wide.npz", X=X, y=y)
+    assert fitted(tmp_path, "wide.npz", "m").stdout.endswith(" Logistic points.\n")
+    assert "It ended by the budget of seconds." in fitted(tmp_path, "wide.npz", "m", "--budget", "1ms").stdout
+
+
+def test_inspect_says_which_rows_it_counts(folder):
+    X, y = make_ranking(1000, 3, random_state=0)
+    np.savez(folder / "held.npz", X=X, y=y)
+    fitted(folder, "held.npz", "held", "--validation", "0.1")
+    line = run("inspect", "held", cwd=folder).stdout
+    assert f"({int(y.sum())} positive and {1000 - int(y.sum())} other rows in the data)" in line
+    fitted(folder, "held.npz", "whole")
+    assert "other rows);" in run("inspect", "whole", cwd=folder).stdout
+
+
+def test_a_model_that_python_learns_from_the_store_of_a_table_scores_tables(tmp_path):
+    rng = np.random.default_rng(0)
+    people = zip(rng.integers(20, 70, 400), rng.choice(["Oslo", "Rome"], 400), strict=True)
+    rows = [f"{age},{city},{int(age + 5 * (city == 'Oslo') + rng.normal(0, 5) > 45)}" for age, city in people]
+    (tmp_path / "t.csv").write_text("\n".join(["age,city,y", *rows]) + "\n")
+    assert run("convert", "t.csv", "-o", "t.arrow", "--label", "y", cwd=tmp_path).returncode == 0
+    model = ActiveRankSVM(random_state=0).fit(RowStore(tmp_path / "t.arrow"))
+    save_model(model, tmp_path / "python")
+    fitted(tmp_path, "t.arrow", "command")
+    lines = [run("evaluate", name, "t.csv", cwd=tmp_path).stdout.splitlines() for name in ("python", "command")]
+    assert lines[0][1:] == lines[1][1:]
+    frame = pd.read_csv(tmp_path / "t.csv").drop(columns="y")
+    by_name = [load_model(tmp_path / name).decision_function(frame) for name in ("python", "command")]
+    assert by_name[0] == pytest.approx(by_name[1], rel=1e-12)
+    model.fit(frame[["age"]], np.arange(400) % 2)
+    save_model(model, tmp_path / "other")
+    assert load_model(tmp_path / "other").encoding is None

@@ -55,8 +55,8 @@ def parse_budget(budget: Any, auto: int = STRENGTH_PAIRS) -> Budget:
     parsed = None if found is None else _amount(*found.groups())
     if parsed is None:
         raise ValueError(
-            "budget must be a whole number of pairs of at least 1, seconds as '30s' (ms, s, m, h), bytes as '2GB' "
-            f"(KB, MB, GB, TB, or KiB and so on) or 'auto'; got {budget!r}."
+            "budget must be a whole number of at least 1 (of pairs, for block of rows of each class), seconds as '30s' "
+            f"(ms, s, m, h), bytes as '2GB' (KB, MB, GB, TB, or KiB and so on) or 'auto'; got {budget!r}."
         )
     return parsed
 

@@ -206,10 +206,14 @@ class Checkpoint:
             if then.get(name) != self._settings.get(name):
                 raise CheckpointError(
                     f"{self.path} belongs to a run with {name} = {then.get(name)}; now it is "
-                    f"{self._settings.get(name)}. Resume with the same settings, or start anew without --resume."
+                    f"{self._settings.get(name)}. Resume with the same settings, or begin anew: remove the file, or "
+                    "name another folder."
                 )
         if facts["data"] != self._fingerprint:
-            raise CheckpointError(f"{self.path} belongs to other data. Resume with the data that the run began with.")
+            raise CheckpointError(
+                f"{self.path} belongs to other data. Resume with the data that the run began with, or begin anew: "
+                "remove the file, or name another folder."
+            )
 
 
 def fingerprint(problem: Problem) -> dict[str, Any]:

@@ -215,7 +215,9 @@ def as_model(model: Any) -> LinearModel:
             f"A model of two classes with one row of coefficients is required; got {len(model.classes_)} classes "
             f"and coefficients of shape {coef.shape}."
         )
-    names = getattr(model, "feature_names_in_", None)
+    names, encoding = getattr(model, "feature_names_in_", None), getattr(model, "_encoding", None)
+    if encoding is not None:
+        names = np.array(encoding.feature_names, dtype=object)
     details: dict[str, Any] = {"estimator": type(model).__name__}
     if hasattr(model, "get_params"):
         details["settings"] = {key: _plain(value) for key, value in model.get_params(deep=False).items()}
@@ -226,7 +228,7 @@ def as_model(model: Any) -> LinearModel:
         details["training"] = {**details.get("training", {}), **chosen}
     intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64)).copy()
     return LinearModel(
-        coef, intercept, np.asarray(model.classes_), None if names is None else np.asarray(names), details
+        coef, intercept, np.asarray(model.classes_), None if names is None else np.asarray(names), details, encoding
     )
 
 

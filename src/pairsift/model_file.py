@@ -127,7 +127,10 @@ def _check_frame(path: Path) -> None:
         start = file.read(9)
         size = os.fstat(file.fileno()).st_size
     if len(start) < 9 or start[8:9] != b"{":
-        raise ModelFileError(f"{path}: not a pairsift model (it does not start like a safetensors file).")
+        raise ModelFileError(
+            f"{path}: not a pairsift model (it does not start like a safetensors file); if it holds data, two "
+            "arguments may be swapped."
+        )
     length = struct.unpack("<Q", start[:8])[0]
     if length > min(size - 8, _LARGEST_HEADER):
         raise ModelFileError(f"{path}: truncated or damaged; its header should be {length} bytes, the file has {size}.")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
 import click
 
 from pairsift.cli.options import JSON, data_options, output_option, pop_data_options
+from pairsift.cli.streams import check_output
 
 
 @click.command()
@@ -24,13 +24,10 @@ def convert(data: str, output: str, memory: str, as_json: bool, **options: Any) 
     when the new one is complete.
     """
     from pairsift.data.convert import convert as write_store
-    from pairsift.data.replacing import check_writable
     from pairsift.data.training import open_convert_source
     from pairsift.words import counted
 
-    check_writable(output)
-    if os.path.exists(data) and os.path.exists(output) and os.path.samefile(data, output):
-        raise click.UsageError("OUTPUT is INPUT; give another name, so that the data stay as they are.")
+    check_output(output, data)
     with open_convert_source(data, pop_data_options(options)) as source:
         store = write_store(source.blocks, output, memory=memory, positive=source.positive, extra=source.extra)
     facts = {

@@ -71,7 +71,7 @@ def _own_name() -> str:
 
 
 def _write_files(folder: str, seed: int) -> None:
-    """Write generated rows as svmlight text; files of these names are the user's, and stay as they are."""
+    """Write generated rows as svmlight text; other files of these names are the user's, and stay as they are."""
     from pathlib import Path
 
     from pairsift.data.generate import make_ranking
@@ -80,15 +80,22 @@ def _write_files(folder: str, seed: int) -> None:
     X, y = make_ranking(_WRITTEN_ROWS, 10, positive_rate=0.05, auc=0.9, label_noise=0.05, random_state=seed)
     half = _WRITTEN_ROWS // 2
     paths = [Path(folder) / name for name in ("train.svm", "test.svm")]
-    for path in paths:
-        if path.exists():
+    texts = [_as_svmlight(X[part], y[part]) for part in (slice(half), slice(half, None))]
+    for path, text in zip(paths, texts, strict=True):
+        if path.exists() and path.read_bytes() != text:
             raise ValueError(f"{path} is there already, and is left as it is; name another folder.")
-    for path, part in zip(paths, (slice(half), slice(half, None)), strict=True):
+    for path, text in zip(paths, texts, strict=True):
         with replacing(path) as file:
-            for label, row in zip(y[part].tolist(), X[part].tolist(), strict=True):
-                values = " ".join(f"{column}:{value:.4f}" for column, value in enumerate(row, start=1))
-                file.write(f"{label} {values}\n".encode())
+            file.write(text)
         click.echo(f"{path}: {half:,} generated rows with 10 features, 5 % positive")
+
+
+def _as_svmlight(X: Any, y: Any) -> bytes:
+    lines = []
+    for label, row in zip(y.tolist(), X.tolist(), strict=True):
+        values = " ".join(f"{column}:{value:.4f}" for column, value in enumerate(row, start=1))
+        lines.append(f"{label} {values}\n")
+    return "".join(lines).encode()
 
 
 def _generated(rows: int, seed: int) -> tuple[Any, Any, Any, Any]:

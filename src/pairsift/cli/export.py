@@ -7,7 +7,7 @@ import sys
 import click
 
 from pairsift.cli.options import output_option
-from pairsift.cli.streams import STANDARD_OUTPUT, open_output
+from pairsift.cli.streams import STANDARD_OUTPUT, check_output, open_output
 
 _KINDS = {"onnx": "ONNX", "json": "JSON", "sql": "SQL", "python": "Python"}
 TARGETS = list(_KINDS)
@@ -29,12 +29,10 @@ def export(model: str, target: str, output: str, probability: bool) -> None:
         raise click.UsageError("--probability is for --to sql; the others have both where the model is calibrated.")
     if target == "onnx" and output == STANDARD_OUTPUT and sys.stdout.isatty():
         raise click.UsageError("ONNX is not text; give a file with -o.")
-    from pairsift.data.replacing import check_writable
     from pairsift.export import export_model
     from pairsift.model import load_model
 
-    if output != STANDARD_OUTPUT:
-        check_writable(output)
+    check_output(output, model)
     content = export_model(load_model(model), target, probability=probability)
     with open_output(output) as file:
         file.write(content)

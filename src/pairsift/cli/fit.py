@@ -11,6 +11,7 @@ import click
 
 from pairsift.cli.methods import DEFAULTS, FITS, check_options, choose_strength, fit_active, options_of
 from pairsift.cli.options import JSON, data_options, output_option, pop_data_options
+from pairsift.cli.streams import check_output
 
 if TYPE_CHECKING:
     from pairsift.cli.methods import Fitted
@@ -74,7 +75,8 @@ def _budget(context: click.Context, parameter: click.Parameter, text: str | None
 @click.option(
     "--loss",
     type=click.Choice(["auto", "hinge", "squared_hinge", "logistic"]),
-    help="Of exact: hinge (the default) or squared_hinge; of block: squared_hinge, logistic or auto (the default).",
+    help="Of exact: hinge (the default) or squared_hinge; of block: hinge, squared_hinge, logistic or auto (the "
+    "default).",
 )
 @click.option("--point-loss", type=click.Choice(["hinge", "squared"]), help="Of combined.  [default: hinge]")
 @click.option("--pair-probability", type=float, help="Chance that a step of combined takes a pair.  [default: 0.5]")
@@ -134,10 +136,9 @@ def fit(
         given["validation"] = CALIBRATION_SHARE
     options = _checked(method, given, checkpoint, resume)
     _check_calibration(calibration, base_rate, options)
-    from pairsift.data.replacing import check_writable
     from pairsift.data.training import open_training_data
 
-    check_writable(output)
+    check_output(output, data)
     if engine is not None:
         from pairsift.cli.engine_fit import check_engine, fit_on
 
@@ -333,6 +334,20 @@ def _engine_sentence(output: str, facts: dict[str, Any]) -> str:
     )
 
 
+def _chosen(facts: dict[str, Any]) -> str:
+    """Return what block training learned from, and how it came to that."""
+    from pairsift.words import counted
+
+    what = "pairs" if facts["gamma"] == 1 else "points" if facts["gamma"] == 0 else "pairs and points"
+    settled = " " + f"{facts['loss'].replace('_', ' ')} {what}".capitalize()
+    if not facts["trials"]:
+        return f"{settled}."
+    given = len({trial[2] for trial in facts["trials"]}) == 1  # one C was tried: the user's
+    strength = "" if given else f" and C = {facts['C']:g}"
+    grown = "" if given or facts["C"] in {trial[2] for trial in facts["trials"]} else ", C grown with the rows"
+    return f"{settled}{strength}, chosen from {counted(len(facts['trials']), 'trial')}{grown}."
+
+
 def _sentence(output: str, method: str, facts: dict[str, Any]) -> str:
     held = facts.get("held_out", {"rows": 0, "positives": 0})
     rows, positives = facts["rows"] - held["rows"], facts["positives"] - held["positives"]
@@ -344,19 +359,17 @@ def _sentence(output: str, method: str, facts: dict[str, Any]) -> str:
         "pointwise": f"{rows:,} rows",
         "combined": f"{facts.get('steps', 0):,} random pairs and rows",
     }[method]
+    from pairsift.training_run import BYTES_USED, SECONDS_USED
     from pairsift.words import counted
 
     gap = f"; relative gap {facts['relative_gap']:.1e}" if "relative_gap" in facts else ""
     watched = (
         f" C = {facts['C']:g}, chosen from {counted(len(facts['C_path']), 'trial')}." if facts.get("C_path") else ""
     )
-    if facts.get("trials"):
-        what = "pairs" if facts["gamma"] == 1 else "points" if facts["gamma"] == 0 else "pairs and points"
-        settled = f"{facts['loss'].replace('_', ' ')} {what}".capitalize()
-        given = len({trial[2] for trial in facts["trials"]}) == 1  # one C was tried: the user's
-        strength = "" if given else f" and C = {facts['C']:g}"
-        grown = "" if given or facts["C"] in {trial[2] for trial in facts["trials"]} else ", C grown with the rows"
-        watched = f" {settled}{strength}, chosen from {counted(len(facts['trials']), 'trial')}{grown}."
+    if "trials" in facts:
+        watched = _chosen(facts)
+    if facts.get("stop_reason") in (SECONDS_USED, BYTES_USED):
+        watched += f" It ended by the {facts['stop_reason'].removesuffix(' reached')}."
     if "validation" in facts:
         check = facts["validation"]
         watched += f" AUC on the validation part {check['auc']:.4f} (95 %: {check['low']:.4f} to {check['high']:.4f})."

@@ -42,7 +42,9 @@ def training_lines(details: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(training.get("rows_used"), int):
             line = f"Trained{maker} on {counted(training['rows_used'], 'row')}{_learned_as(training.get('gamma'))}"
         if isinstance(training.get("rows"), int) and isinstance(training.get("positives"), int):
-            line += f" ({training['positives']:,} positive and {training['rows'] - training['positives']:,} other rows)"
+            held = training["rows"] != training.get("rows_used", training["rows"]) or "held_out" in training
+            counts = f"{training['positives']:,} positive and {training['rows'] - training['positives']:,} other rows"
+            line += f" ({counts}{' in the data' if held else ''})"
         yield line + (
             f"; ended by: {_printable(str(training['stop_reason']))}." if training.get("stop_reason") else "."
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from pairsift.cli.options import DELIMITER, FORMAT, output_option
-from pairsift.cli.streams import STANDARD_OUTPUT, open_output
+from pairsift.cli.streams import STANDARD_OUTPUT, check_output, open_output
 
 if TYPE_CHECKING:
     from pairsift._typing import FloatArray, IntArray
@@ -61,6 +61,7 @@ def score(
     from pairsift.data.scoring import ScoringOptions
     from pairsift.model import load_model
 
+    check_output(output, model, data)
     linear = load_model(model)
     value = _value_of(linear, probability, base_rate)
     scored = _scored(data, linear, ScoringOptions(ids=ids, format=format, delimiter=delimiter))

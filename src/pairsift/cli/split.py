@@ -10,10 +10,26 @@ import click
 from pairsift.cli.options import FORMAT, JSON
 
 
+def _two_files(context: click.Context, parameter: click.Parameter, names: tuple[str, str]) -> tuple[str, str]:
+    if names[1].startswith("-"):
+        raise click.BadParameter(
+            f"two files are required, one to train and one to test on; got {names[0]} and then {names[1]}."
+        )
+    return names
+
+
 @click.command()
 @click.argument("data", metavar="DATA", type=click.Path())
 @click.option(
-    "-o", "--output", "outputs", nargs=2, metavar="TRAIN TEST", type=click.Path(), required=True, help="Files to write."
+    "-o",
+    "--output",
+    "outputs",
+    nargs=2,
+    metavar="TRAIN TEST",
+    type=click.Path(),
+    required=True,
+    callback=_two_files,
+    help="Files to write.",
 )
 @click.option(
     "--test",

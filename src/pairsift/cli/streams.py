@@ -8,7 +8,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
+import click
+
 STANDARD_OUTPUT = "-"
+
+
+def check_output(output: str, *inputs: str) -> None:
+    """Raise unless FILE can be written and is none of the files that the command reads; long work asks first."""
+    if output == STANDARD_OUTPUT:
+        return
+    from pairsift.data.replacing import check_writable
+
+    check_writable(output)
+    for name in inputs:
+        if os.path.exists(name) and os.path.exists(output) and os.path.samefile(name, output):
+            raise click.UsageError(f"-o {output} is a file that is read; give another name, so that it stays as it is.")
 
 
 @contextmanager

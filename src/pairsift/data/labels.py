@@ -51,9 +51,10 @@ def choose_labels(counts: Mapping[Any, int], positive: Any = None, *, strict: bo
     if positive is not None:
         return (low, high) if _match(ordered, positive, counts) == high else (high, low)
     if strict and (low, high) not in _PLAIN_PAIRS:
+        rarer = min(ordered, key=lambda label: counts[label])
         raise ValueError(
-            f"The labels are {_with_counts(ordered, counts)}; say which one is positive with --positive "
-            f"(for instance --positive {high}): only 0/1, -1/+1 and false/true need no word."
+            f"The labels are {_with_counts(ordered, counts)}; say which one is positive, the one to rank first, with "
+            f"--positive (--positive {rarer} if it is the rarer one): only 0/1, -1/+1 and false/true need no word."
         )
     return low, high
 

@@ -233,8 +233,16 @@ def _from_svmlight(path: str | os.PathLike[str], options: DataOptions) -> Traini
             f"{path}: an index gives {rows.n_features} features, and a model of {rows.n_features * 8 / 1e9:.0f} GB. "
             "If that is meant, say so with --n-features; otherwise look for a damaged line."
         )
-    labels, positive = split_binary_labels(y, options.positive)
+    labels, positive = _split_labels(path, y, options)
     return TrainingData(make_problem(rows, positive), labels, zero_based=base, has_qid=qid is not None)
+
+
+def _split_labels(path: str | os.PathLike[str], y: AnyArray, options: DataOptions) -> tuple[AnyArray, AnyArray]:
+    """Return what `split_binary_labels` does; its errors name the file."""
+    try:
+        return split_binary_labels(y, options.positive)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def _from_numpy(path: str | os.PathLike[str], options: DataOptions) -> TrainingData:
@@ -242,7 +250,7 @@ def _from_numpy(path: str | os.PathLike[str], options: DataOptions) -> TrainingD
 
     _refuse_table_options(path, options, label=True)
     rows, y, weights = read_numpy(path, options.label)
-    labels, positive = split_binary_labels(_required(path, y), options.positive)
+    labels, positive = _split_labels(path, _required(path, y), options)
     return TrainingData(make_problem(rows, positive, weights), labels)
 
 

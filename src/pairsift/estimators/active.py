@@ -36,24 +36,30 @@ SETTINGS = (
 
 
 class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
-    """Linear bipartite ranking (AUC) by active sampling of pairs and points.
+    """Linear bipartite ranking (AUC) from drawn rows or pairs: the cost depends on the budget, hardly on the rows.
 
-    Trains a linear SVM on `budget` pairs of a positive and a negative row, out of the N+ * N- there are, drawn in
-    rounds: those that the model of the round gets wrong, or nearly wrong, are more likely to be drawn. The cost
-    depends on the budget and hardly on the number of rows. It is ASRankSVM of Shen and Lin; with ``gamma < 1``, where
-    single rows ("points") are drawn too, it is ASCRC.
+    As it comes (``sampling="block"``) it draws up to `budget` rows of each class and learns from all their pairs, or
+    from the rows themselves as logistic points, whichever ranks held-out rows better. ``ActiveRankSVM(C="auto")``
+    chooses the strength too, and is what to try first.
+
+    With ``sampling="soft-correct"`` and the like it is the paper's method: a linear SVM on `budget` pairs of a positive
+    and a negative row, out of the N+ * N- there are, drawn in rounds; those that the model of the round gets wrong, or
+    nearly wrong, are more likely to be drawn. That is ASRankSVM of Shen and Lin; with ``gamma < 1``, where single rows
+    ("points") are drawn too, it is ASCRC.
 
     Parameters
     ----------
     C : float or "auto", default=0.1
-        Weight of a chosen term. The total weight is ``C * budget``, so that ``ActiveRankSVM(C=0.1, budget=8000)`` and
+        Strength: the weight of the mean loss is ``C * 8000`` for "block", and ``C * budget`` for the paper's samplings,
+        where C is the weight of a chosen pair. So ``ActiveRankSVM(C=0.1)``, with 8000 pairs or any number of rows, and
         ``RankSVM(C=800)`` are estimates of one problem. "auto": chosen on held-out rows, in about
         the time of one more fit: docs/strength.md. Where there are no more than 8000 pairs, or fewer than 25 rows of a
         class, "auto" is the default.
     gamma : float in [0, 1], "uniform" or "auto", default="auto"
         Weight of pairs against points: 1 has pairs only, 0 points only. "uniform" is N+N- / (N+N- + N+ + N-), the
         share of pairs among all terms. "auto": 1 for the paper's samplings; for "block" chosen on held-out rows, 0 or
-        1, and 1 where there are no more than 8000 pairs.
+        1; 0 where there are more than 100 columns, whose pairs take too long; 1 where there are no more than 8000
+        pairs.
     sampling : str or Sampler, default="block"
         "random", "soft-close", "soft-correct", "hard-close", "hard-correct" draw pairs as the paper does; so does an
         object with a method ``draw`` (see `pairsift.sampling`). "soft-tolerant" is ours, for labels of which some are

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -16,10 +16,14 @@ from pairsift.data.problem import Problem, make_problem, split_binary_labels
 from pairsift.data.rows import as_rows
 from pairsift.data.store import RowStore
 from pairsift.data.tables import columns_without_numbers, is_frame
+from pairsift.data.training import store_encoding
 from pairsift.model import score_rows
 from pairsift.stats import auc
 from pairsift.strength import Strength, Tried
 from pairsift.words import counted
+
+if TYPE_CHECKING:
+    from pairsift.data.encoding import Encoding
 
 
 class LinearRanker(ClassifierMixin, BaseEstimator):
@@ -30,6 +34,7 @@ class LinearRanker(ClassifierMixin, BaseEstimator):
     classes_: AnyArray
     C_: float
     C_path_: list[Tried]
+    _encoding: Encoding | None = None  # of the table that a store was made from, for a model file
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn to put rows of the larger label ahead.
@@ -97,7 +102,9 @@ class LinearRanker(ClassifierMixin, BaseEstimator):
                 )
             self.n_features_in_, self.classes_ = X.n_features, X.labels
             self.__dict__.pop("feature_names_in_", None)  # of an earlier fit to a table
+            self._encoding = store_encoding(X)
             return X.problem()
+        self._encoding = None
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None; give one label a row."

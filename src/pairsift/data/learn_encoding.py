@@ -33,7 +33,7 @@ from pairsift.data.encoding import (
     text_of,
 )
 from pairsift.data.labels import choose_labels
-from pairsift.data.suspect_columns import NearlyNumbers
+from pairsift.data.suspect_columns import UNNAMED, NearlyNumbers, RowNumbers
 from pairsift.data.tables import Table, TableError, import_pyarrow, index_columns
 from pairsift.words import counted
 
@@ -90,6 +90,8 @@ class Learned:
     label_counts: dict[Any, int]
     labels: tuple[Any, Any]
     """The negative and the positive label."""
+    row_numbers: tuple[str, ...] = ()
+    """Columns that only number the rows, as an id or the index of a frame does."""
 
 
 def learn_encoding(table: Table, options: TableOptions) -> Learned:
@@ -129,7 +131,8 @@ def _learn(table: Table, options: TableOptions) -> Learned:
     single = bool(kinds) and all(import_pyarrow().types.is_float32(kind) for kind in kinds)
     made = tuple(learner.finish(options.impute, table.name) for learner in learners)
     encoding = Encoding(made, "float32" if single else "float64", options.impute, options.label, options.weight)
-    return Learned(encoding, n_rows, dict(labels), chosen)
+    numbering = (learner.name for learner in learners if isinstance(learner, _Numbers) and learner.row_numbers.found)
+    return Learned(encoding, n_rows, dict(labels), chosen, tuple(numbering))
 
 
 def _features(table: Table, options: TableOptions) -> list[str]:
@@ -157,7 +160,8 @@ def _learner(table: Table, name: str, options: TableOptions, keep: int) -> _Numb
         # Who stored a dictionary, or named the column, has said that it holds categories.
         doubtful = is_text(kind) and name not in options.categorical
         return _Categories(name, options.max_categories, table.name, NearlyNumbers() if doubtful else None)
-    return _Numbers(name, bool(types.is_boolean(kind)), keep)
+    unnamed = name in UNNAMED and name == table.schema.names[0]
+    return _Numbers(name, bool(types.is_boolean(kind)), keep, RowNumbers(unnamed))
 
 
 def _refuse_types(table: Table, columns: list[str]) -> None:
@@ -185,6 +189,7 @@ class _Numbers:
     name: str
     is_bool: bool
     keep: int  # how many values to keep for the median
+    row_numbers: RowNumbers
     n_missing: int = 0
     n_infinite: int = 0
     n_values: int = 0
@@ -195,6 +200,7 @@ class _Numbers:
 
     def add(self, array: Any) -> None:
         numbers = numbers_of(array, self.name, "")
+        self.row_numbers.add(numbers)
         present = numbers
         if not np.isfinite(numbers).all():
             present = numbers[~np.isnan(numbers)]

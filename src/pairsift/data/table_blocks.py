@@ -26,13 +26,15 @@ class TableBlocks:
     n_rows : int
     labels : tuple
         The negative and the positive label.
+    row_numbers : tuple of str
+        Columns of the table that only number its rows.
     """
 
     def __init__(self, table: Table, options: TableOptions) -> None:
         learned = learn_encoding(table, options)
         self._table = table
         self.encoding, self.n_rows = learned.encoding, learned.n_rows
-        self.labels = learned.labels
+        self.labels, self.row_numbers = learned.labels, learned.row_numbers
 
     def __iter__(self) -> Iterator[Block]:
         encoding, labels = self.encoding, np.array(self.labels)

@@ -53,6 +53,7 @@ def _write_tables(folder):
     lines = [f"{age},{city},{bought}" for age, city, bought in rows]
     (folder / "table.csv").write_text("\n".join(["age,city,bought", *lines]) + "\n")
     (folder / "holes.csv").write_text("\n".join(["age,city,bought", *lines, ",Oslo,yes"]) + "\n")
+    (folder / "slip.csv").write_text("\n".join(["age,city,bought", *lines, "4o,Oslo,yes"]) + "\n")
     (folder / "ragged.csv").write_text("\n".join(["age,city,bought", *lines, "30,Oslo,yes,1,2"]) + "\n")
     (folder / "other.csv").write_text("age,town\n30,Oslo\n")
     (folder / "header.csv").write_text("age,city,bought\n")

@@ -2,12 +2,14 @@
 
 import copy
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
+from pairsift.data.csv_table import CsvTable
 from pairsift.data.encoding import Column, Encoding, numbers_encoding
 from pairsift.data.learn_encoding import TableOptions, learn_encoding
 from pairsift.data.rows import CsrRows, DenseRows
@@ -150,6 +152,76 @@ def test_too_many_categories():
     huge = pd.DataFrame({"id": [f"n{k}" for k in range(300_000)], "y": np.arange(300_000) % 2})
     with pytest.raises(ValueError, match=r"at least [\d,]+ different values"):
         _learn(huge)
+
+
+def _nearly_numbers(n_numbers, others, different=40):
+    """A column of text: first numbers, then what is none."""
+    values = [str(18 + k % different) for k in range(n_numbers)] + list(others)
+    return pd.DataFrame({"age": values, "y": np.arange(len(values)) % 2})
+
+
+@pytest.mark.parametrize("bad", ["4o", "?", "-", "unknown", "12.3.4", "inf", "1,5", ""])
+def test_a_value_that_is_no_number_is_named_and_not_a_category(bad):
+    message = (
+        rf"column 'age' holds numbers in 99 rows, but not in 1 row: {re.escape(repr(bad))} in row 100 of the data, "
+        r"counted from 1\. Correct such a value, leave the field empty .*: --categorical age\."
+    )
+    frame = _nearly_numbers(99, [bad])
+    with pytest.raises(ValueError, match=message):
+        _learn(frame)
+    assert len(_learn(frame, categorical=["age"]).columns[0].categories) == 41
+
+
+def test_of_several_values_that_are_no_numbers_the_first_row_is_told():
+    frame = _nearly_numbers(99, ["?", "4o", None, "?"])
+    frame = frame.iloc[np.roll(np.arange(len(frame)), 1)]  # the last row becomes the first
+    with pytest.raises(ValueError, match=r"99 rows, but not in 3 rows: '\?' in row 1 of"):
+        _learn(frame)
+
+
+@pytest.mark.parametrize(
+    ("n_numbers", "others", "different"),
+    [
+        (99, ["3+"], 20),  # few numbers: classes with names
+        (94, ["cook"] * 6, 40),  # more than 5 % are no numbers
+        (100, [], 40),  # numbers that the table has as text
+        (100, [None], 40),
+    ],
+)
+def test_categories_that_are_called_by_numbers_stay_categories(n_numbers, others, different):
+    encoding = _learn(_nearly_numbers(n_numbers, others, different), impute="zero")
+    assert encoding.columns[0].kind == "category"
+
+
+def test_at_the_edges_of_the_rule_for_nearly_numbers():
+    for frame in (_nearly_numbers(95, ["cook"] * 5), _nearly_numbers(99, ["3+"], 21)):
+        with pytest.raises(ValueError, match="--categorical age"):
+            _learn(frame)
+
+
+def test_a_slip_far_down_a_csv_file_is_found(tmp_path):
+    """The first blocks are read as numbers, and the file once more as text when the slip is met."""
+    lines = [f"{k / 8},{k % 2}" for k in range(300_000)]
+    lines[250_000] = "12.3.4,1"
+    (tmp_path / "t.csv").write_text("\n".join(["amount,y", *lines]) + "\n")
+    with pytest.raises(ValueError, match=r"299,999 rows, but not in 1 row: '12\.3\.4' in row 250,001 of"):
+        learn_encoding(CsvTable(tmp_path / "t.csv"), TableOptions("y"))
+
+
+def test_a_dictionary_of_texts_is_categories_as_it_says():
+    frame = _nearly_numbers(99, ["other"])
+    assert _learn(frame.assign(age=frame["age"].astype("category"))).columns[0].kind == "category"
+
+
+@pytest.mark.parametrize("most", [10, 1000])
+def test_a_value_that_is_no_number_is_found_where_there_are_too_many_categories(most):
+    """Counting ends at 100 times the most categories; the last row is looked at all the same."""
+    frame = _nearly_numbers(70_000, ["12.3.4"], different=70_000)
+    with pytest.raises(ValueError, match=r"but not in 1 row: '12\.3\.4' in row 70,001 of"):
+        _learn(frame, max_categories=most)
+    ids = _nearly_numbers(70_000, [], different=70_000)
+    with pytest.raises(ValueError, match=r"(at least )?[\d,]+ different values, more than .*--drop age"):
+        _learn(ids, max_categories=most)
 
 
 @pytest.mark.parametrize(

@@ -275,6 +275,54 @@ def test_a_missing_value_that_cannot_be_filled_has_no_score(tmp_path):
         assert np.isfinite(np.delete(found, 9)).all()
 
 
+def zip_model(tmp_path, written, impute, scale):
+    """A model of a table with postal codes, of which one is 0, and the table to be scored: 1999 is not in training."""
+    rng = np.random.default_rng(0)
+    codes = np.where(np.arange(120) == 0, 0, rng.integers(1001, 1012, 120))
+    lines = [f"{written.format(code)},{k % 7},{k % 2}" for k, code in enumerate(codes.tolist())]
+    (tmp_path / "train.csv").write_text("\n".join(["zip,a,y", *lines]) + "\n")
+    options = DataOptions(label="y", categorical=("zip",), impute=impute)
+    data = open_training_data(tmp_path / "train.csv", options, scale=scale)
+    model = trained_model(data, rng.normal(size=data.problem.rows.n_features), 0.7, {})
+    fresh = [0, 1001, 1005, 1011, 1999, *([] if impute is None else [None])]
+    lines = [f"{'' if code is None else written.format(code)},3" for code in fresh]
+    (tmp_path / "fresh.csv").write_text("\n".join(["zip,a", *lines]) + "\n")
+    save_model(model, tmp_path / "m")
+    return fresh
+
+
+@pytest.mark.parametrize("declared", ["TEXT", "INTEGER", "REAL", "NUMERIC", ""])
+@pytest.mark.parametrize(("impute", "scale"), [(None, "none"), ("median", "none"), ("zero", "none"), ("mean", "unit")])
+@pytest.mark.parametrize("written", ["{}", "{}.0"])
+def test_categories_that_are_numbers_are_found_in_a_column_of_any_type(tmp_path, declared, impute, scale, written):
+    fresh = zip_model(tmp_path, written, impute, scale)
+    line = ["score", str(tmp_path / "m"), str(tmp_path / "fresh.csv"), "-o", str(tmp_path / "s.txt")]
+    command.main(line, prog_name="pairsift", standalone_mode=False)
+    base = sqlite3.connect(":memory:")
+    base.execute(f"CREATE TABLE rows (zip {declared}, a INTEGER)")
+    as_text = declared == "TEXT"
+    values = [written.format(code) if as_text and code is not None else code for code in fresh]
+    base.executemany("INSERT INTO rows VALUES (?, 3)", [(value,) for value in values])
+    assert len({kind for (kind,) in base.execute("SELECT typeof(zip) FROM rows WHERE zip IS NOT NULL")}) == 1
+    expression = export_model(load_model(tmp_path / "m"), "sql").decode()
+    # A subquery whose column has no type, as well: SQLite then takes nothing for equal that is not of one type.
+    for source in ("rows", "(SELECT COALESCE(zip, NULL) AS zip, a FROM rows)"):
+        found = [score for (score,) in base.execute(f"SELECT {expression} FROM {source}")]
+        np.testing.assert_allclose(found, np.loadtxt(tmp_path / "s.txt"), rtol=1e-10)
+
+
+def test_spellings_of_numbers_in_sql_leave_other_categories_alone(tmp_path):
+    """1 and 1.0 stay apart where training had both, as do 07 and 7; 2.50 is what a column of numbers writes as 2.5."""
+    texts = ["1", "1.0", "07", "2.50", "x"]
+    frame = pandas.DataFrame({"c": texts, "y": [0, 1, 0, 1, 1]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    data = open_training_data(tmp_path / "t.parquet", DataOptions(label="y"))
+    weights = dict(zip(data.encoding.columns[0].categories, [1.0, 2.0, 3.0, 4.0, 5.0], strict=True))
+    model = trained_model(data, np.array(list(weights.values())), 0.0, {})
+    found = by_sqlite(model, [{"c": value} for value in [*texts, "7", "y", 2.5]])[0]
+    assert found == [weights[text] for text in texts] + [0.0, 0.0, weights["2.50"]]
+
+
 def test_names_are_data_and_not_code(tmp_path):
     """A column and a category that would run something if they were taken for code."""
     bomb = "'); raise SystemExit('boom') #\n\"\"\" + __import__('os').abort()"

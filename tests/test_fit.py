@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import shlex
 import signal
 import subprocess
 import time
@@ -25,6 +26,7 @@ from pairsift import (
 from pairsift.data.holdout import hold_out
 from pairsift.data.problem import make_problem
 from pairsift.data.rows import as_rows
+from pairsift.data.suspect_columns import RowNumbers
 from pairsift.estimators.base import make_generator
 from pairsift.stats import auc_interval, compare_auc
 from pairsift.validation import GROWTH, NO_MORE_GAIN, PATIENCE, ROUNDS_BETWEEN, Validation
@@ -361,3 +363,53 @@ def test_a_column_that_looks_like_ids_is_named(tmp_path, first, warned):
     done = run("fit", "rows.csv", "--label", "bought", "-o", "model.safetensors", cwd=tmp_path)
     assert done.returncode == 0
     assert ("leave them out: --drop customer." in done.stderr) == warned
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "warned"),
+    [
+        ("", lambda k: k, True),
+        ("", lambda k: k + 1, True),
+        ("", lambda k: 3 * k * 7 % 180, True),  # rows of a frame that were shuffled, and some left out
+        ("Unnamed: 0", lambda k: k, True),
+        ("id", lambda k: 5000 + k, True),
+        ("", lambda k: k % 59, False),
+        ("", lambda k: k + 0.5, False),
+        ("", lambda k: "" if k == 7 else k, False),
+        ("id", lambda k: k % 59, False),
+        ("id", lambda k: 2 * k, False),
+        ("id", lambda k: k + 0.5, False),
+        ("id", lambda k: "" if k == 7 else k, False),
+        ("id", lambda k: 59 - k, False),
+    ],
+)
+def test_a_column_that_numbers_the_rows_is_named(tmp_path, name, number, warned):
+    pytest.importorskip("pyarrow")
+    rows = [f"{number(k)},{k % 7},{k % 2}" for k in range(60)]
+    (tmp_path / "rows.csv").write_text("\n".join([f"{name},age,bought", *rows]) + "\n")
+    line = ["fit", "rows.csv", "--label", "bought", "--impute", "mean", "-o", "model.safetensors", "--budget", "50"]
+    done = run(*line, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = f"Column {name!r} only numbers the rows. If these are ids, leave them out: --drop {shlex.quote(name)}."
+    assert (told in done.stderr) == warned
+    if warned:  # and the advice can be followed
+        done = run(*line, "--drop", name, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "leave them out" not in done.stderr
+
+
+@pytest.mark.parametrize(("n_rows", "warned"), [(20, False), (21, True), (150_000, True)])
+def test_row_numbers_are_seen_from_block_to_block(n_rows, warned):
+    found = RowNumbers()
+    for start in range(0, n_rows, 2**16):
+        found.add(np.arange(start, min(n_rows, start + 2**16), dtype=float))
+    assert found.found == warned
+    found.add(np.array([n_rows + 1.0]))  # one was left out
+    assert not found.found
+
+
+def test_infinite_numbers_number_no_rows():
+    for numbers in ([np.inf] * 30, [*range(10), *[np.inf] * 10, *range(20, 30)]):
+        found = RowNumbers()
+        found.add(np.array(numbers, dtype=float))
+        assert not found.found

@@ -324,6 +324,43 @@ def test_missing_files_and_directories(tmp_path):
         open_training_data(tmp_path)
 
 
+@pytest.mark.parametrize("classes", [[0, 1], [-1.0, 1.0], [False, True]], ids=str)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_labels_that_are_words_where_the_model_has_numbers(tmp_path, classes, ending):
+    """A model that was made in Python: the column of the labels was no column of its training table."""
+    model = LinearModel(np.ones((1, 1)), np.zeros(1), np.array(classes), np.array(["a"], dtype=object))
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "status": ["ok", "fraud", "ok"]})
+    path = tmp_path / f"t.{ending}"
+    _ = frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    negative, positive = (repr(label).removesuffix(".0") for label in classes)
+    message = (
+        rf"the label column 'status' holds 'ok', 'fraud'; the model knows the labels {negative} and {positive} "
+        rf"\({positive} is positive\)\. Write the labels as the model has them\. If .* name it with --label\."
+    )
+    with pytest.raises(ValueError, match=message):
+        list(open_scoring_blocks(path, model, ScoringOptions(True, "status")))
+
+
+@pytest.mark.parametrize(
+    ("classes", "written"),
+    [
+        ([0, 1], ["0", "1"]),
+        ([0, 1], ["0.0", "1.0"]),
+        ([-1.0, 1.0], ["-1", "+1"]),
+        ([False, True], ["0", "1"]),
+        ([False, True], ["False", "TRUE"]),
+        (["no", "yes"], ["no", "yes"]),
+        (["0", "1"], ["0", "1"]),
+    ],
+    ids=str,
+)
+def test_labels_of_csv_text_are_found_however_they_are_written(tmp_path, classes, written):
+    model = LinearModel(np.ones((1, 1)), np.zeros(1), np.array(classes), np.array(["a"], dtype=object))
+    (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"1,{written[k]}\n" for k in (0, 1, 1)))
+    (block,) = open_scoring_blocks(tmp_path / "t.csv", model, ScoringOptions(True, "y"))
+    assert block.positive.tolist() == [False, True, True]
+
+
 def test_data_that_do_not_fit_the_model(tmp_path):
     model = _table_model(tmp_path)
 

@@ -152,13 +152,7 @@ def fit(
     rows = open_training_data(data, reading, scale=scale)
     if rows.has_qid:
         click.echo(f"{data} has query ids; they are not used: pairs are formed across queries.", err=True)
-    for column in () if rows.encoding is None else rows.encoding.columns:
-        if column.looks_like_ids(rows.problem.n_points):
-            click.echo(
-                f"Column {column.name!r} has {len(column.categories):,} values in {rows.problem.n_points:,} rows. "
-                f"If these are ids, leave them out: --drop {shlex.quote(column.name)}.",
-                err=True,
-            )
+    _name_ids(rows)
     read = time.perf_counter()
     settings = {"method": method, **options, "random_state": random_state, "scale": scale}
     if calibration is not None:
@@ -181,6 +175,19 @@ def fit(
     if not fitted.converged:
         click.echo(_unconverged(fitted, options), err=True)
     click.echo(json.dumps({"model": output, **facts}) if as_json else _sentence(output, method, facts))
+
+
+def _name_ids(rows: TrainingData) -> None:
+    """Say which columns are probably ids."""
+    for column in () if rows.encoding is None else rows.encoding.columns:
+        if column.looks_like_ids(rows.problem.n_points):
+            found = f"has {len(column.categories):,} values in {rows.problem.n_points:,} rows"
+        elif column.name in rows.row_numbers:
+            found = "only numbers the rows"
+        else:
+            continue
+        advice = f"If these are ids, leave them out: --drop {shlex.quote(column.name)}."
+        click.echo(f"Column {column.name!r} {found}. {advice}", err=True)
 
 
 def _unconverged(fitted: Fitted, options: dict[str, Any]) -> str:

@@ -77,6 +77,15 @@ def show(label: Any) -> str:
     return repr(plain)
 
 
+def unknown_labels(found: str, labels: AnyArray) -> str:
+    """Return what is said when data have other labels than a model: what was found, the model's two, what to do."""
+    negative, positive = map(show, labels)
+    return (
+        f"{found}; the model knows the labels {negative} and {positive} ({positive} is positive). Write the labels as "
+        "the model has them."
+    )
+
+
 def _match(ordered: list[Any], positive: Any, counts: Mapping[Any, int]) -> Any:
     found = match_label(ordered, positive)  # type: ignore[arg-type]
     if found is None:

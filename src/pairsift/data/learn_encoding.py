@@ -2,7 +2,7 @@
 
 Text with very many different values is an identifier or free text far more often than a category, and one column for
 each would hide that: beyond `max_categories` values a column is refused by name, and the user drops it, or raises the
-limit.
+limit. Text that is numbers in nearly all rows is refused too, with a value that is none: see `suspect_columns`.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from pairsift.data.encoding import (
     text_of,
 )
 from pairsift.data.labels import choose_labels
+from pairsift.data.suspect_columns import UNNAMED, NearlyNumbers, RowNumbers
 from pairsift.data.tables import Table, TableError, import_pyarrow, index_columns
 from pairsift.words import counted
 
@@ -89,6 +90,8 @@ class Learned:
     label_counts: dict[Any, int]
     labels: tuple[Any, Any]
     """The negative and the positive label."""
+    row_numbers: tuple[str, ...] = ()
+    """Columns that only number the rows, as an id or the index of a frame does."""
 
 
 def learn_encoding(table: Table, options: TableOptions) -> Learned:
@@ -128,7 +131,8 @@ def _learn(table: Table, options: TableOptions) -> Learned:
     single = bool(kinds) and all(import_pyarrow().types.is_float32(kind) for kind in kinds)
     made = tuple(learner.finish(options.impute, table.name) for learner in learners)
     encoding = Encoding(made, "float32" if single else "float64", options.impute, options.label, options.weight)
-    return Learned(encoding, n_rows, dict(labels), chosen)
+    numbering = (learner.name for learner in learners if isinstance(learner, _Numbers) and learner.row_numbers.found)
+    return Learned(encoding, n_rows, dict(labels), chosen, tuple(numbering))
 
 
 def _features(table: Table, options: TableOptions) -> list[str]:
@@ -153,8 +157,11 @@ def _features(table: Table, options: TableOptions) -> list[str]:
 def _learner(table: Table, name: str, options: TableOptions, keep: int) -> _Numbers | _Categories:
     kind, types = table.schema.field(name).type, import_pyarrow().types
     if is_text(kind) or types.is_dictionary(kind) or (name in options.categorical and is_number(kind)):
-        return _Categories(name, options.max_categories, table.name)
-    return _Numbers(name, bool(types.is_boolean(kind)), keep)
+        # Who stored a dictionary, or named the column, has said that it holds categories.
+        doubtful = is_text(kind) and name not in options.categorical
+        return _Categories(name, options.max_categories, table.name, NearlyNumbers() if doubtful else None)
+    unnamed = name in UNNAMED and name == table.schema.names[0]
+    return _Numbers(name, bool(types.is_boolean(kind)), keep, RowNumbers(unnamed))
 
 
 def _refuse_types(table: Table, columns: list[str]) -> None:
@@ -182,6 +189,7 @@ class _Numbers:
     name: str
     is_bool: bool
     keep: int  # how many values to keep for the median
+    row_numbers: RowNumbers
     n_missing: int = 0
     n_infinite: int = 0
     n_values: int = 0
@@ -192,6 +200,7 @@ class _Numbers:
 
     def add(self, array: Any) -> None:
         numbers = numbers_of(array, self.name, "")
+        self.row_numbers.add(numbers)
         present = numbers
         if not np.isfinite(numbers).all():
             present = numbers[~np.isnan(numbers)]
@@ -228,26 +237,40 @@ class _Categories:
     name: str
     most: int
     table: str
+    numbers: NearlyNumbers | None = None
     n_missing: int = 0
     n_infinite: int = 0
     counts: Counter[str] = field(default_factory=Counter)
+    is_full: bool = False
 
     def add(self, array: Any) -> None:
         codes, values = codes_of(text_of(array, self.name, ""))
+        counts = np.bincount(codes[codes >= 0], minlength=len(values)).tolist()
         self.n_missing += int(np.count_nonzero(codes < 0))
-        for value, count in zip(values, np.bincount(codes[codes >= 0], minlength=len(values)).tolist(), strict=True):
+        if self.numbers is not None:
+            self.numbers.add(codes, values, counts)
+        if not self.is_full:
+            self._count(values, counts)
+
+    def _count(self, values: list[str], counts: list[int]) -> None:
+        for value, count in zip(values, counts, strict=True):
             if count:
                 self.counts[value] += count
-        if len(self.counts) > 100 * self.most:  # counting on would fill the memory, and the answer is known
-            self.refuse(at_least="at least ")
+        if len(self.counts) > 100 * self.most:  # counting on would fill the memory, and the answer is known,
+            self.is_full = True
+            if self.numbers is None or not self.numbers.nearly_all:  # but the value that is no number may come yet
+                self.refuse()
 
-    def refuse(self, at_least: str = "") -> None:
-        """Raise when there are too many categories."""
+    def refuse(self) -> None:
+        """Raise when these are numbers but for a few rows, or when there are too many categories."""
+        fault = None if self.numbers is None else self.numbers.fault(self.name, self.table)
+        if fault is not None:
+            raise TableError(fault)
         if len(self.counts) > self.most:
             raise TableError(
-                f"{self.table}: column {self.name!r} has {at_least}{len(self.counts):,} different values, more than "
-                f"the {self.most:,} allowed. Leave it out with --drop {shlex.quote(self.name)}, or allow more with "
-                "--max-categories."
+                f"{self.table}: column {self.name!r} has {'at least ' if self.is_full else ''}{len(self.counts):,} "
+                f"different values, more than the {self.most:,} allowed. Leave it out with --drop "
+                f"{shlex.quote(self.name)}, or allow more with --max-categories."
             )
 
     def finish(self, impute: Impute | None, table: str) -> Column:

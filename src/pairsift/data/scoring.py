@@ -18,7 +18,7 @@ import numpy as np
 from pairsift._typing import AnyArray, BoolArray, FloatArray, IntArray
 from pairsift.data.file_state import FileState
 from pairsift.data.formats import STANDARD_INPUT, check_file, data_format, is_row_store
-from pairsift.data.labels import match_label, show
+from pairsift.data.labels import match_label, show, unknown_labels
 from pairsift.data.rows import CsrRows, MemoryRows
 from pairsift.data.svmlight import iterate_svmlight, scan_svmlight
 from pairsift.data.training import open_table, store_encoding
@@ -195,7 +195,8 @@ def _from_table(path: Any, kind: str, model: ScoringModel, options: ScoringOptio
     encoding = model.encoding or _encoding_by_names(path, model)
     label = (options.label or encoding.label) if options.with_labels else None
     types = encoding.text_types()
-    types |= {label: _label_type(model.classes_)} if label else {}
+    # Labels are compared with the model's as text: where they are words and the model's are numbers, that is said.
+    types |= {label: types.get(label, "text")} if label else {}
     types |= {options.weight: "number"} if options.weight else {}
     # An id is shown as it is written, even if it is a feature too: then it is read as what the feature is.
     types |= {options.ids: types.get(options.ids, "text")} if options.ids else {}
@@ -251,13 +252,6 @@ def _positives(path: Any, y: AnyArray, model: ScoringModel) -> BoolArray:
     for label in labels.tolist():
         found = match_label(model.classes_, label)
         if found is None:
-            raise ValueError(
-                f"{path}: the label {show(label)} occurs; the model knows the labels {show(model.classes_[0])} and "
-                f"{show(model.classes_[1])}."
-            )
+            raise ValueError(f"{path}: {unknown_labels(f'the label {show(label)} occurs', model.classes_)}")
         meaning.append(bool(found == model.classes_[1]))
     return np.array(meaning, dtype=bool)[places]
-
-
-def _label_type(classes: AnyArray) -> str:
-    return {"b": "bool", "i": "number", "u": "number", "f": "number"}.get(classes.dtype.kind, "text")

@@ -10,10 +10,12 @@ import numpy as np
 from pairsift._typing import AnyArray, FloatArray
 from pairsift.data.blocks import Block
 from pairsift.data.encoding import numbers_of
-from pairsift.data.labels import match_label, show
+from pairsift.data.labels import match_label, show, unknown_labels
 from pairsift.data.learn_encoding import TableOptions, learn_encoding, plain_labels
 from pairsift.data.problem import check_weights
 from pairsift.data.tables import Table, TableError
+
+_MOST_SHOWN = 3  # labels that the model does not know
 
 
 class TableBlocks:
@@ -26,13 +28,15 @@ class TableBlocks:
     n_rows : int
     labels : tuple
         The negative and the positive label.
+    row_numbers : tuple of str
+        Columns of the table that only number its rows.
     """
 
     def __init__(self, table: Table, options: TableOptions) -> None:
         learned = learn_encoding(table, options)
         self._table = table
         self.encoding, self.n_rows = learned.encoding, learned.n_rows
-        self.labels = learned.labels
+        self.labels, self.row_numbers = learned.labels, learned.row_numbers
 
     def __iter__(self) -> Iterator[Block]:
         encoding, labels = self.encoding, np.array(self.labels)
@@ -51,14 +55,16 @@ def positives_of(batch: Any, label: str, labels: Any, table: str) -> AnyArray:
     """Return whether each row of a batch has the second of the two labels; any other label is refused."""
     codes, values = plain_labels(batch.column(label), label, table)
     meaning = np.zeros(len(values), dtype=bool)
+    unknown = []
     for place in np.unique(codes).tolist():  # a dictionary may list labels that no row has
         found = match_label(labels, values[place])
         if found is None:
-            raise TableError(
-                f"{table}: the label column {label!r} holds {show(values[place])}; the model knows the labels "
-                f"{show(labels[0])} and {show(labels[1])}."
-            )
+            unknown.append(show(values[place]))
         meaning[place] = found == labels[1]
+    if unknown:
+        shown = ", ".join(unknown[:_MOST_SHOWN]) + (", ..." if len(unknown) > _MOST_SHOWN else "")
+        words = unknown_labels(f"the label column {label!r} holds {shown}", labels)
+        raise TableError(f"{table}: {words} If this is not the column of the labels, name it with --label.")
     return meaning[codes]
 
 

@@ -77,6 +77,8 @@ class TrainingData:
     store : RowStore or None
     state : FileState or None
         What the file was when it was opened; None for standard input.
+    row_numbers : tuple of str
+        Columns of a table that only number its rows.
     """
 
     problem: Problem
@@ -88,6 +90,7 @@ class TrainingData:
     has_qid: bool = False
     store: RowStore | None = None
     state: FileState | None = None
+    row_numbers: tuple[str, ...] = ()
 
     def check_unchanged(self) -> None:
         """Raise `ValueError` if the file was changed since it was opened."""
@@ -290,7 +293,8 @@ def _from_table(blocks: TableBlocks) -> TrainingData:
     rows = join_rows(parts) if values is None else DenseRows(values)
     weight = np.concatenate(weights) if weights else None
     problem = make_problem(rows, np.concatenate(y), weight)
-    return TrainingData(problem, np.array(blocks.labels), encoding.feature_names, encoding)
+    names = encoding.feature_names
+    return TrainingData(problem, np.array(blocks.labels), names, encoding, row_numbers=blocks.row_numbers)
 
 
 def _scaled(data: TrainingData, scale: str) -> TrainingData:

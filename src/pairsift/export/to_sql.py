@@ -3,9 +3,15 @@
 It keeps to what SQLite (from 3.35), PostgreSQL and DuckDB share. Names of columns are quoted, quotes in them doubled.
 A missing value (NULL) is filled as in training; where training knew none, the score is NULL. Sums are nested, because
 databases limit the depth of an expression.
+
+Categories are compared as text, because SQLite finds no text equal to a number: a column of numbers is cast. Databases
+write a whole number in a column of type REAL as 1003 or 1003.0, so that a category that is a number has a WHEN for
+each.
 """
 
 from __future__ import annotations
+
+import re
 
 from pairsift.export.columns import Category, Number, columns_of
 from pairsift.linear_model import LinearModel
@@ -13,6 +19,8 @@ from pairsift.probabilities import Calibration, Isotonic, Logistic
 
 MOST_TERMS = 100_000
 _TOGETHER = 40
+_DECIMAL = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
+_MOST_DIGITS = 15  # SQLite writes no more of a number, and PostgreSQL takes to exponents
 _FURTHEST = 700.0  # exp(-700) is still a number; beyond it some databases raise an error
 
 
@@ -41,24 +49,44 @@ def _counts(column: Number | Category) -> bool:
 
 def _term(column: Number | Category) -> str:
     if isinstance(column, Category):
-        found = " ".join(
-            f"WHEN {_text(value)} THEN {_number(weight)}" for value, weight in column.weights.items() if weight
-        )
-        return _by_category(column, f"{found} ELSE 0e0" if found else "WHEN '' THEN 0e0 ELSE 0e0")
+        return _by_category(column, column.weights)
     return f"{_number(column.weight)} * {_value(column)}"
 
 
 def _square(column: Number | Category) -> str:
     if isinstance(column, Category):
-        return _by_category(column, " ".join(f"WHEN {_text(value)} THEN 1e0" for value in column.weights) + " ELSE 0e0")
+        return _by_category(column, dict.fromkeys(column.weights, 1.0))
     return f"{_value(column)} * {_value(column)}"
 
 
-def _by_category(column: Category, cases: str) -> str:
-    name = _name(column.name)
-    if not column.missing_allowed:
-        return f"CASE WHEN {name} IS NULL THEN NULL ELSE CASE {name} {cases} END END"
-    return f"CASE {name if column.fill is None else f'COALESCE({name}, {_text(column.fill)})'} {cases} END"
+def _by_category(column: Category, values: dict[str, float]) -> str:
+    """Return what gives the value of the row's category, and 0 where training did not know it."""
+    name, absent = _name(column.name), "NULL"
+    if column.missing_allowed:
+        absent = _number(0.0 if column.fill is None else values[column.fill])
+    cases = " ".join(f"WHEN {_text(text)} THEN {_number(value)}" for text, value in _spelled(values).items() if value)
+    known = f"CASE CAST({name} AS VARCHAR) {cases} ELSE 0e0 END" if cases else "0e0"
+    return f"CASE WHEN {name} IS NULL THEN {absent} ELSE {known} END"
+
+
+def _spelled(values: dict[str, float]) -> dict[str, float]:
+    """Add the other ways to write the categories that are numbers; what is a category of its own stays that."""
+    spelled = dict(values)
+    for category, value in values.items():
+        for text in _other_spellings(category):
+            spelled.setdefault(text, value)
+    return spelled
+
+
+def _other_spellings(category: str) -> list[str]:
+    """Return how databases write a category that is a number, in columns of whole numbers and of others.
+
+    Leading zeros are kept apart: 01003 is a code, and the number 1003 may be another.
+    """
+    if not _DECIMAL.fullmatch(category) or sum(map(str.isdigit, category)) > _MOST_DIGITS:
+        return []
+    shortest = category.rstrip("0").rstrip(".") if "." in category else category
+    return [shortest] if "." in shortest else [shortest, f"{shortest}.0"]
 
 
 def _value(column: Number) -> str:

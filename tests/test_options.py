@@ -9,7 +9,7 @@ import click
 import pytest
 
 import pairsift
-from pairsift import budget, calibration, estimators, model_file, pair_features, threshold, validation
+from pairsift import active, budget, calibration, estimators, model_file, pair_features, threshold, validation
 from pairsift.block import AUTO_ROWS, choose, grow
 from pairsift.budget import parse_budget
 from pairsift.cli.fit import CALIBRATION_SHARE
@@ -220,6 +220,10 @@ STATED = [
     ("method.md", r"beyond that {} of each class drawn", threshold.SAMPLED_ROWS),
     ("method.md", r"when there are at most 2\^{} of them", math.log2(rows.FULL_CHECK_VALUES)),
     ("method.md", r"Problems of fewer than {} terms", dual.SMALL_PROBLEM),
+    ("method.md", r"with at most {} passes; the last", active.STEERING_PASSES),
+    ("mathematics/complexity.md", r"with at most {} passes but for the last", active.STEERING_PASSES),
+    ("strength.md", r"With more than {} columns pairs are not tried", grow.PAIR_COLUMNS),
+    ("guide/choosing.md", r"\(up to {} columns\) hinge pairs", grow.PAIR_COLUMNS),
     ("method.md", r"up to {} of each class judge", choose.JUDGING_ROWS),
     ("method.md", r"The default stays C = {}, as stated", DEFAULTS["active"]["C"]),
     ("strength.md", r"Up to {} rows of each class judge", choose.JUDGING_ROWS),

@@ -1,6 +1,6 @@
 """Training on blocks of drawn rows: all their pairs, or the rows themselves as points (docs/method.md)."""
 
-from pairsift.block.choose import Choice, Trial
+from pairsift.block.choice import Choice, Trial
 from pairsift.block.grow import (
     ALL_ROWS_USED,
     AUTO_ROWS,

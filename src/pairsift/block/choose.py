@@ -17,19 +17,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
 from pairsift._typing import FloatArray
+from pairsift.block.choice import Choice, Trial
+from pairsift.block.early import stopping_early
 from pairsift.data.drawn_rows import Drawing, Piece, compacted
 from pairsift.solvers.mixed import solve_mixed
 from pairsift.solvers.mixed_objective import Mix
 from pairsift.solvers.mixed_solution import MixedSolution
 from pairsift.strength.judge import Judge
 from pairsift.strength.steps import telling
-from pairsift.strength.walk import LEAST_GAIN, STEP, Tried, Walk
+from pairsift.strength.walk import LEAST_GAIN, STEP, Walk
 
 START = 1.0
 HELD_OUT = 0.2
@@ -47,43 +48,6 @@ MAX_ITER = 30
 PRECISION = 1e-3
 ERRORS_TO_CHANGE = 1.0
 NEW_ROWS = 20_000
-
-
-class Trial(NamedTuple):
-    """A loss, gamma and C that were tried: their AUC on the held-out rows, with the 95 % interval."""
-
-    loss: str
-    gamma: float
-    C: float
-    auc: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What was chosen, what was seen, and a first solution on the rows that were learned from."""
-
-    mix: Mix
-    C: float
-    trials: tuple[Trial, ...] = ()
-    start: MixedSolution | None = None
-
-    @property
-    def path(self) -> tuple[Tried, ...]:
-        """The strengths that were tried with the chosen loss and gamma."""
-        mine = [trial for trial in self.trials if (trial.loss, trial.gamma) == (self.mix.loss, self.mix.gamma)]
-        return tuple(sorted(Tried(*trial[2:]) for trial in mine))
-
-    def facts(self) -> dict[str, Any]:
-        """Return it as a model file keeps it."""
-        return {
-            "loss": self.mix.loss,
-            "gamma": self.mix.gamma,
-            "C": self.C,
-            "C_path": [list(tried) for tried in self.path],
-            "trials": [list(trial) for trial in self.trials],
-        }
 
 
 class _Path:
@@ -123,7 +87,7 @@ class _Path:
 
 
 def choosing(
-    drawing: Drawing, mixes: Sequence[Mix], C: float | None, total: float, most: int
+    drawing: Drawing, mixes: Sequence[Mix], C: float | None, total: float, most: int, *, early: bool = False
 ) -> Generator[Choice, None, Choice]:
     """Choose one of the mixes, and C unless it is given; the first mix is preferred.
 
@@ -140,8 +104,12 @@ def choosing(
         What C is multiplied by to give the weight of the mean loss.
     most : int
         Rows of each class that may be drawn.
+    early : bool
+        Try few steps over many rows too (`pairsift.block.early`), where there are rows enough to judge by.
     """
     parts = _parts(drawing, most)
+    if early and len(parts) == 1 and C is None:
+        return (yield from _choosing_early(drawing, parts, mixes[0], total, most))
     walks = [_TriedMix(parts, mix, total) for mix in mixes]
     best, *others = walks
     best_C = yield from telling(best.walk(C), best.so_far)
@@ -155,6 +123,25 @@ def choosing(
     chosen = replace(best.choice(best_C), trials=trials)
     rows = min(drawing.problem.n_positive, most), min(drawing.problem.n_negative, most)
     return replace(chosen, C=best.paths[-1].strength(best_C, rows)) if C is None else chosen
+
+
+def _choosing_early(
+    drawing: Drawing, parts: Sequence[tuple[Sequence[Piece], Judge]], mix: Mix, total: float, most: int
+) -> Generator[Choice, None, Choice]:
+    """Choose between few steps and the minimum with another mix; both learn from all rows but those that judge."""
+    ((_, judge),) = parts
+    drawing.draw(most, most)
+    learning = drawing.pieces[1:]  # the first are the judge's
+    few, verdict = yield from stopping_early(learning, judge, total)
+    other = _TriedMix(parts, mix, total)
+    C = yield from telling(other.walk(None), lambda _: few)
+    path, all_rows = other.paths[-1], (drawing.n_positive, drawing.n_negative)
+    w = _Path(learning, mix, total)(path.strength(C, all_rows))
+    gain, error = verdict.gain_over(judge(w))
+    trials = (*few.trials, *other.trials())
+    if gain > max(LEAST_GAIN, ERRORS_TO_CHANGE * error):
+        return replace(few, trials=trials)
+    return replace(other.choice(C), C=path.strength(C, all_rows), trials=trials)
 
 
 def _wins_again(drawing: Drawing, most: int, rivals: Sequence[tuple[_TriedMix, float]], grows: bool) -> bool:

@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairsift.active import BUDGET_REACHED, resolve_gamma
-from pairsift.block.choose import Choice, choosing
+from pairsift.block.choice import Choice
+from pairsift.block.choose import choosing
 from pairsift.budget import STRENGTH_PAIRS, parse_budget
 from pairsift.data.drawn_rows import Drawing, Piece
 from pairsift.data.problem import Problem
@@ -59,7 +60,8 @@ class BlockSettings:
     """The parameters of block training; ``C`` is None where it is to be chosen, ``mixes`` are what to choose from.
 
     ``rows`` is how many rows of each class are drawn at most; None goes on until a consumer ends it.
-    ``population`` is how many rows there are where those of the problem are themselves a sample.
+    ``population`` is how many rows there are where those of the problem are themselves a sample. ``early`` says to try
+    few steps too (`pairsift.block.early`).
     """
 
     mixes: tuple[Mix, ...]
@@ -68,6 +70,7 @@ class BlockSettings:
     tol: float = 1e-3
     max_iter: int = 1000
     population: int | None = None
+    early: bool = False
 
 
 class BlockRound(NamedTuple):
@@ -142,10 +145,12 @@ def make_block_settings(
     choosing = can_choose(problem) and (rows is None or rows >= LEAST_ROWS_TO_CHOOSE)
     wide = problem.rows.n_features > PAIR_COLUMNS
     mixes = _mixes(loss, gamma if gamma == AUTO else resolve_gamma(gamma, problem))
-    if loss == gamma == AUTO and problem.rows.n_features > problem.n_points:
+    early = loss == gamma == AUTO and problem.rows.n_features > problem.n_points
+    if early:
         mixes = (Mix(HINGE, 0.0),)
     strength = None if C == AUTO and choosing else DEFAULT_PAIR_C if C == AUTO else float(C)
-    return BlockSettings(mixes if choosing and not wide else mixes[:1], strength, rows, float(tol), int(max_iter))
+    mixes = mixes if choosing and not wide else mixes[:1]
+    return BlockSettings(mixes, strength, rows, float(tol), int(max_iter), early=early)
 
 
 def _mixes(loss: str, gamma: float | str) -> tuple[Mix, ...]:
@@ -191,7 +196,9 @@ class _Training:
         """Draw the first rows, and choose what is to be chosen; yield the best of what was tried so far."""
         settings = self._settings
         if settings.C is None or len(settings.mixes) > 1:
-            trials = choosing(self._drawing, settings.mixes, settings.C, STRENGTH_PAIRS, self._most)
+            trials = choosing(
+                self._drawing, settings.mixes, settings.C, STRENGTH_PAIRS, self._most, early=settings.early
+            )
             self._choice = yield from telling(trials, self._tried)
             self._start = self._choice.start
             self._draw_more()  # the choice has solved what is drawn so far
@@ -221,17 +228,21 @@ class _Training:
 
     def solve(self) -> Iterator[BlockState]:
         """Yield the steps of the solve over the drawn rows."""
-        drawing, started = self._drawing, perf_counter()
+        drawing, started, steps = self._drawing, perf_counter(), self._choice.steps
         for found in solve_mixed(
             drawing.pieces,
             self._choice.C * STRENGTH_PAIRS,
             self._choice.mix,
-            self._start,
+            self._start if steps is None else None,
             tol=self._settings.tol,
-            max_iter=self._settings.max_iter,
+            max_iter=self._settings.max_iter if steps is None else steps,
             share_drawn=drawing.share,
             signs=self._signs,
         ):
+            if steps is not None:  # the number of steps was chosen: with the last of them all is done
+                if not found.n_passes:
+                    continue
+                found = replace(found, converged=found.done, settled=found.done)
             done = self._round(found, self._sampling_seconds, perf_counter() - started)
             self.state = BlockState(found, self._choice, (*self._history, done), found.done)
             if not found.done:

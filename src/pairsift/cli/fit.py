@@ -352,7 +352,8 @@ def _chosen(facts: dict[str, Any]) -> str:
     given = len({trial[2] for trial in facts["trials"]}) == 1  # one C was tried: the user's
     strength = "" if given else f" and C = {facts['C']:g}"
     grown = "" if given or facts["C"] in {trial[2] for trial in facts["trials"]} else ", C grown with the rows"
-    return f"{settled}{strength}, chosen from {counted(len(facts['trials']), 'trial')}{grown}."
+    steps = f", with {counted(facts['steps'], 'Newton step')}" if "steps" in facts else ""
+    return f"{settled}{strength}{steps}, chosen from {counted(len(facts['trials']), 'trial')}{grown}."
 
 
 def _sentence(output: str, method: str, facts: dict[str, Any]) -> str:

@@ -62,10 +62,6 @@ class _Point:
     def auc(self) -> float:
         return float(np.mean([verdict.auc for verdict in self.verdicts]))
 
-    def tried(self) -> Tried:
-        reach = LEVEL_95 * _error_of_mean([verdict.error for verdict in self.verdicts])
-        return Tried(self.C, self.auc, max(self.auc - reach, 0.0), min(self.auc + reach, 1.0))
-
 
 class Walk:
     """Tries strengths and remembers what they gave.
@@ -136,9 +132,16 @@ class Walk:
             verdicts.append(judge(w))
             lengths.append(float(np.sqrt(np.sum(w * w))))
         point = _Point(C, verdicts, float(np.mean(lengths)))
-        self.tried.append(point.tried())
+        self.tried.append(tried(C, verdicts))
         yield
         return point
+
+
+def tried(C: float, verdicts: Sequence[Verdict]) -> Tried:
+    """Return the mean AUC of a strength on all held-out parts, with its interval."""
+    mean = float(np.mean([verdict.auc for verdict in verdicts]))
+    reach = LEVEL_95 * _error_of_mean([verdict.error for verdict in verdicts])
+    return Tried(C, mean, max(mean - reach, 0.0), min(mean + reach, 1.0))
 
 
 def _is_better(new: _Point, old: _Point, errors: float) -> bool:

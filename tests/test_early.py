@@ -1,0 +1,99 @@
+"""Rows of more columns than rows: few Newton steps, where held-out rows show that they are better than the minimum."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, random_array
+from sklearn.datasets import dump_svmlight_file
+from sklearn.preprocessing import normalize
+
+from in_process import run
+from pairsift import ActiveRankSVM, auc, load_model
+from pairsift.block import choose, early
+from pairsift.data.drawn_rows import Drawing
+from pairsift.data.problem import make_problem
+from pairsift.data.rows import as_rows
+from pairsift.solvers.mixed import solve_mixed
+
+
+@pytest.fixture(scope="module")
+def text():
+    """7,000 texts of 9,000 words, each of length one; rare words tell as much as frequent ones. 6,000 to learn from."""
+    rng = np.random.default_rng(0)
+    frequency = 1 / (1 + np.arange(9000))
+    drawn = random_array((7000, 9000), density=0.008, format="csr", rng=rng)
+    words = rng.choice(9000, drawn.nnz, p=frequency / frequency.sum())
+    X = csr_array((np.ones(drawn.nnz), words, drawn.indptr), shape=drawn.shape)
+    X.sum_duplicates()
+    X = normalize(X)
+    score = X @ (rng.normal(size=9000) / np.sqrt(frequency))
+    y = (score > np.median(score)).astype(int)
+    return (X[:6000], y[:6000]), (X[6000:], y[6000:])
+
+
+@pytest.fixture(scope="module")
+def model(text):
+    return ActiveRankSVM(C="auto", random_state=0).fit(*text[0])
+
+
+def test_few_steps_are_chosen_and_are_better_than_the_minimum(text, model):
+    assert (model.loss_, model.gamma_) == ("squared_hinge", 0.0)
+    assert 1 <= model.n_iter_ <= early.MOST_STEPS
+    assert {trial.C for trial in model.trials_ if trial.loss == "squared_hinge"} == set(early.STRENGTHS)
+    assert any(trial.loss == "hinge" for trial in model.trials_)
+    others = [{"loss": "hinge", "gamma": 0.0}, {"loss": "squared_hinge", "gamma": 0.0}, {"loss": "logistic"}]
+    for options in others:
+        rival = ActiveRankSVM(C="auto", random_state=0, **options).fit(*text[0])
+        assert model.score(*text[1]) > rival.score(*text[1])
+
+
+def test_the_model_is_that_of_as_many_steps_over_all_rows(text, model):
+    X, y = text[0]
+    problem = make_problem(as_rows(X), y == 1)
+    drawing = Drawing(problem, np.random.default_rng(0))
+    drawing.draw(len(y), len(y))
+    steps = solve_mixed(drawing.pieces, model.C_ * 8000, early.EARLY, tol=1e-3, max_iter=model.n_iter_)
+    *_, last = steps
+    assert model.coef_[0] == pytest.approx(last.w, rel=1e-6, abs=1e-9)
+    assert model.intercept_[0] == pytest.approx(-last.theta, rel=1e-6, abs=1e-9)
+
+
+def test_same_seed_same_bits(text, model):
+    assert np.array_equal(ActiveRankSVM(C="auto", random_state=0).fit(*text[0]).coef_, model.coef_)
+
+
+def test_the_hinge_stays_where_few_steps_are_not_shown_to_be_better(text, monkeypatch):
+    monkeypatch.setattr(choose, "LEAST_GAIN", 1.0)
+    model = ActiveRankSVM(C="auto", random_state=0).fit(*text[0])
+    assert (model.loss_, model.gamma_) == ("hinge", 0.0)
+    assert model.gap_ <= 1e-3
+
+
+@pytest.mark.parametrize("options", [{"C": 0.1}, {"C": "auto", "loss": "hinge", "gamma": 0.0}])
+def test_what_is_given_is_solved_to_its_minimum(text, options):
+    model = ActiveRankSVM(random_state=0, **options).fit(*text[0])
+    assert model.loss_ == "hinge"
+    assert model.gap_ <= 1e-3
+
+
+def test_there_is_a_model_after_the_first_step(text, model):
+    seen = []
+    watched = ActiveRankSVM(C="auto", random_state=0)
+    watched._report = lambda state: seen.append(state)
+    watched.fit(*text[0])
+    X, y = text[1]
+    assert seen[0].choice.steps == 1
+    assert auc(y, X @ seen[0].solution.w) > model.score(X, y) - 0.05
+
+
+def test_the_command_says_how_many_steps(text, tmp_path, model):
+    X, y = text[0]
+    dump_svmlight_file(X, y, str(tmp_path / "text.svm"), zero_based=False)
+    command = ["fit", "text.svm", "-o", "m", "--C", "auto", "--random-state", 0, "--n-features", 9000]
+    line = run(*command, cwd=tmp_path)
+    assert line.returncode == 0, line.stderr
+    plural = "" if model.n_iter_ == 1 else "s"
+    assert f"Squared hinge points and C = {model.C_:g}, with {model.n_iter_} Newton step{plural}, chosen" in line.stdout
+    assert json.loads(run(*command, "--json", cwd=tmp_path).stdout)["steps"] == model.n_iter_
+    assert load_model(tmp_path / "m").coef_ == pytest.approx(model.coef_, rel=1e-9)

@@ -89,7 +89,8 @@ def test_there_is_a_model_after_the_first_step(text, model):
 
 def test_the_command_says_how_many_steps(text, tmp_path, model):
     X, y = text[0]
-    dump_svmlight_file(X, y, str(tmp_path / "text.svm"), zero_based=False)
+    short = csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+    dump_svmlight_file(short, y, str(tmp_path / "text.svm"), zero_based=False)
     command = ["fit", "text.svm", "-o", "m", "--C", "auto", "--random-state", 0, "--n-features", 9000]
     line = run(*command, cwd=tmp_path)
     assert line.returncode == 0, line.stderr

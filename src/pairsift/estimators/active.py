@@ -98,7 +98,8 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
     loss : "auto", "hinge", "squared_hinge" or "logistic", default="auto"
         The paper's samplings have the hinge. "block" has the hinge for pairs alone or points alone, the squared hinge,
         or logistic points with squared-hinge pairs; "auto" chooses on held-out rows, and is the hinge where there are
-        no more than 8000 pairs, or more columns than rows.
+        no more than 8000 pairs. With more columns than rows, and with ``C="auto"``, it chooses between the hinge over
+        points and few Newton steps on the squared hinge over points.
 
     Attributes
     ----------

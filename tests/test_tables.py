@@ -185,8 +185,16 @@ def test_labels(y, positive, labels, tmp_path):
 @pytest.mark.parametrize(
     ("y", "options", "message"),
     [
-        (["no", "yes", "yes"], {}, r"The labels are 'no' \(1 row\), 'yes' \(2 rows\); say which .* --positive yes"),
-        ([1, 2, 2], {}, r"The labels are 1 \(1 row\), 2 \(2 rows\); say which one is positive with --positive"),
+        (
+            ["no", "yes", "yes"],
+            {},
+            r"The labels are 'no' \(1 row\), 'yes' \(2 rows\); say which .*--positive no if it is the rarer",
+        ),
+        (
+            [1, 2, 2],
+            {},
+            r"The labels are 1 \(1 row\), 2 \(2 rows\); say which one is positive, the one to rank first, with --positive",
+        ),
         (["no", "yes", "yes"], {"positive": "maybe"}, r"'maybe' does not occur; the labels are 'no' \(1 row\), 'yes'"),
         ([1, 1, 1], {}, r"all 3 rows have one class, the label 1"),
         ([1, 2, 3], {"positive": 1}, r"exactly two values; got 3: 1 \(1 row\), 2 \(1 row\), 3"),

@@ -193,7 +193,7 @@ def test_labels(y, positive, labels, tmp_path):
         (
             [1, 2, 2],
             {},
-            r"The labels are 1 \(1 row\), 2 \(2 rows\); say which one is positive, the one to rank first, with --positive",
+            r"The labels are 1 \(1 row\), 2 \(2 rows\); say which one is positive, the one to rank first, with --pos",
         ),
         (["no", "yes", "yes"], {"positive": "maybe"}, r"'maybe' does not occur; the labels are 'no' \(1 row\), 'yes'"),
         ([1, 1, 1], {}, r"all 3 rows have one class, the label 1"),

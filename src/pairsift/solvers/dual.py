@@ -18,8 +18,8 @@ from pairsift.solvers.terms import DualSolution, Terms
 
 SMALL_PROBLEM = 2000
 SMALL_GAP = 1e-12
-# Where most terms are put aside a pass takes so little that hundreds cost less than the interior method (8000 terms of 10
-# columns: 500 passes 1 ms, the interior method 25 ms).
+# Where most terms are put aside a pass takes so little that hundreds cost less than the interior method (8000 terms of
+# 10 columns: 500 passes 1 ms, the interior method 25 ms).
 _LEAST_PASSES = 500
 _PASSES_PER_COLUMN = 5  # the interior method costs as much as about that many passes for each column
 _POLISH_PASSES = 200

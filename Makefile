@@ -42,10 +42,11 @@ wheel: $(VENV)/.venv
 
 .PHONY: campaign
 
-# Every attack, fuzz target and sanitizer; the table goes into docs/trust.md. SHORT=1 makes few tries and writes nothing.
+# Every attack, fuzz target and sanitizer; the table goes into docs/trust.md. SHORT=1 makes few tries and writes nothing,
+# JOBS=2 runs two at a time.
 campaign: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet atheris cmake ninja "nanobind>=2.8"
-	$(BIN)/python tools/campaign.py $(if $(SHORT),--short,--write docs/trust.md)
+	$(BIN)/python tools/campaign.py --jobs $(or $(JOBS),1) $(if $(SHORT),--short,--write docs/trust.md)
 
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/gallery docs/reference/generated

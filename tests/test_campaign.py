@@ -1,6 +1,7 @@
 """The campaign's table: what programs say is counted, and a line stays until its attack is run again."""
 
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,8 @@ def test_what_was_tried_is_counted_once(said, count):
 def test_a_line_replaces_the_last_one_of_its_attack_and_others_stay(tmp_path):
     path = tmp_path / "page.md"
     lines = (("disk full", 0), ("the same bits", 3), ("the same bits", 0), ("an attack of old", 0))
-    rows = [str(campaign.Line(name, 10, lost, 1.0)) for name, lost in lines]
+    ended = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = [campaign.Line(name, 10, lost, 1.0, ended).text for name, lost in lines]
     path.write_text(f"above\n{campaign.BEGIN}\n{rows[3]}\n{campaign.END}\nbelow\n")
     campaign.write(path, rows[:2])
     campaign.write(path, rows[2:3])

@@ -314,3 +314,36 @@ def test_a_refused_table_does_not_end_in_an_abort(tmp_path, ending):
     pending = _open_for_arrow(str(path))
     assert isinstance(pending, pa.NativeFile), "bytes of this file come through Python"
     pending.close()
+
+
+def test_a_storm_of_interrupts_does_not_break_into_what_tidies_up():
+    """Of 60 storms one printed a traceback: a later SIGINT was raised while the first one's file was removed."""
+    import signal
+
+    from pairsift.cli.interrupt import RaiseOnce
+
+    handler = RaiseOnce()
+    with pytest.raises(KeyboardInterrupt):
+        handler(signal.SIGINT, None)
+    for _ in range(100):
+        handler(signal.SIGINT, None)
+    handler._last -= 2.0  # later on it can be interrupted again
+    with pytest.raises(KeyboardInterrupt):
+        handler(signal.SIGINT, None)
+
+
+def test_an_interrupt_that_is_ignored_stays_ignored():
+    import signal
+
+    from pairsift.cli.interrupt import RaiseOnce, take_interrupts
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        take_interrupts()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        take_interrupts()
+        assert isinstance(signal.getsignal(signal.SIGINT), RaiseOnce)
+    finally:
+        signal.signal(signal.SIGINT, before)

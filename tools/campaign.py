@@ -1,6 +1,6 @@
 """Run the campaign: every attack of tests/faults, fuzz target, sanitizer and hard test; print the table, write it.
 
-    python tools/campaign.py [--only NAME,...] [--seed 0] [--write docs/trust.md | --short]
+    python tools/campaign.py [--only NAME,...] [--seed 0] [--jobs 1] [--write docs/trust.md | --short]
 
 --write puts the table into a file: a line of this run replaces the last one of the same attack, and what was not run
 keeps its line with the time at which it was. --short makes few tries and writes nothing. The status is 1 if anything
@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -96,10 +97,12 @@ class Line(NamedTuple):
     count: int
     lost: int
     seconds: float
+    ended: datetime
 
-    def __str__(self) -> str:
-        ended = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
-        survived = f"{self.count - self.lost:,}"
+    @property
+    def text(self) -> str:
+        """The line as it stands in the table."""
+        survived, ended = f"{self.count - self.lost:,}", self.ended.strftime("%Y-%m-%d %H:%M")
         return f"| {self.attack} | {self.count:,} | {survived} | {self.lost} | {self.seconds:.0f} s | {ended} |"
 
 
@@ -108,6 +111,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help=f"separated by commas, of: {', '.join([*ATTACKS, *COMMANDS])}")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1, help="how many attacks to run at once")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--short", action="store_true")
     how.add_argument("--write", type=Path, help="a file with the markers between which the table stands")
@@ -118,34 +122,39 @@ def main() -> int:
         parser.error(f"not known: {', '.join(sorted(unknown))}")
     lost = 0
     rows: list[str] = []
-    for name in wanted:
-        line = (_attack if name in ATTACKS else _command)(name, options.short, options.seed)
-        lost += line.lost
-        rows.append(str(line))
-        print(line, file=sys.stderr, flush=True)
-        if options.write:
-            write(options.write, rows)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for line in pool.map(lambda name: run(name, options.short, options.seed), wanted):
+            lost += line.lost
+            rows.append(line.text)
+            if options.write:
+                write(options.write, rows)
     print("\n".join([*HEAD, *rows]))
     return 1 if lost else 0
 
 
-def _attack(name: str, short: bool, seed: int) -> Line:
+def run(name: str, short: bool, seed: int) -> Line:
+    """Run one attack or command, and say how it ended."""
+    started = time.monotonic()
+    title, count, lost = (_attack if name in ATTACKS else _command)(name, short, seed)
+    line = Line(title, count, lost, time.monotonic() - started, datetime.now(UTC))
+    print(line.text, file=sys.stderr, flush=True)
+    return line
+
+
+def _attack(name: str, short: bool, seed: int) -> tuple[str, int, int]:
     count = ATTACKS[name].short if short else ATTACKS[name].count
     line = [sys.executable, "-m", "faults", name, "--count", str(count), "--seed", str(seed)]
-    started = time.monotonic()
     done = subprocess.run(line, cwd=ROOT / "tests", stdout=subprocess.PIPE, text=True, check=False)
-    seconds = time.monotonic() - started
     if not done.stdout.strip():
-        return Line(ATTACKS[name].title, count, count, seconds)  # it did not end: nothing is known of any try
+        return ATTACKS[name].title, count, count  # it did not end: nothing is known of any try
     tally = json.loads(done.stdout.splitlines()[-1])
     print(f"{name}: {tally['facts']}", file=sys.stderr)
-    return Line(ATTACKS[name].title, tally["count"], tally["lost"], seconds)
+    return ATTACKS[name].title, tally["count"], tally["lost"]
 
 
-def _command(name: str, short: bool, seed: int) -> Line:
+def _command(name: str, short: bool, seed: int) -> tuple[str, int, int]:
     title, full, brief = COMMANDS[name]
     words = [word.replace("SEED", str(seed)).replace("+", " ") for word in (brief if short else full).split()]
-    started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         # Tests are run where they are; a fuzz program keeps its findings in the folder that it runs in.
         is_tests = words[0] == "-m"
@@ -162,7 +171,7 @@ def _command(name: str, short: bool, seed: int) -> Line:
             shutil.move(finding, Path.cwd())
     if done.returncode != 0:
         print(done.stdout[-3000:], file=sys.stderr)
-    return Line(title, counted(done.stdout), int(done.returncode != 0), time.monotonic() - started)
+    return title, counted(done.stdout), int(done.returncode != 0)
 
 
 def counted(said: str) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pairsift import __version__
+from pairsift.cli.interrupt import take_interrupts
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -65,6 +66,7 @@ def pairsift() -> None:
 
 def main() -> None:
     """Run the command line; faults in data and files end in one line."""
+    take_interrupts()
     try:
         status = pairsift.main(prog_name="pairsift", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -1,11 +1,39 @@
-"""Ctrl-C during training: the first ends the round and keeps the model, the second ends the program."""
+"""Ctrl-C: once it ends a command; during training the first keeps the model, and the second ends the program."""
 
 from __future__ import annotations
 
 import signal
 import threading
+from time import monotonic
 from types import FrameType, TracebackType
 from typing import Any, Self
+
+_MOMENT = 1.0
+
+
+class RaiseOnce:
+    """A handler that raises `KeyboardInterrupt`, and then for a second does nothing.
+
+    Who keeps pressing Ctrl-C would break into what tidies up after the first: a half-written file would stay, and
+    Python would print a traceback.
+    """
+
+    def __init__(self) -> None:
+        self._last = -_MOMENT
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal."""
+        now = monotonic()
+        if now - self._last >= _MOMENT:
+            self._last = now
+            raise KeyboardInterrupt
+
+
+def take_interrupts() -> None:
+    """Let Ctrl-C end the command as `RaiseOnce` does, unless whoever started it has SIGINT ignored."""
+    mine = threading.current_thread() is threading.main_thread()
+    if mine and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, RaiseOnce())
 
 
 class Interrupts:
@@ -14,6 +42,7 @@ class Interrupts:
     def __init__(self, reason: str) -> None:
         self._reason = reason
         self.noted = False
+        self._raise = RaiseOnce()
 
     def __enter__(self) -> Self:
         self._installed = threading.current_thread() is threading.main_thread()
@@ -25,7 +54,8 @@ class Interrupts:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._installed:
-            signal.signal(signal.SIGINT, self._before)
+            # One that raised has just done so: what tidies up after it is not to be broken into.
+            signal.signal(signal.SIGINT, self._before if kind is not KeyboardInterrupt else self._raise)
 
     def __call__(self, state: Any) -> str | None:
         """Return why to stop, or None."""
@@ -33,5 +63,5 @@ class Interrupts:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.noted:
-            raise KeyboardInterrupt
+            self._raise(number, frame)
         self.noted = True

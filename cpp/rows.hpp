@@ -28,17 +28,6 @@ bool all_finite(const Value* x, std::int64_t n) {
     return (sum[0] + sum[1]) + (sum[2] + sum[3]) == 0;
 }
 
-// Asks for the first lines of a row that is read soon: of rows here and there in memory each would be waited for.
-template <class Value>
-void fetch_ahead(const Value* x, std::int64_t n) {
-#if defined(__GNUC__) || defined(__clang__)
-    constexpr std::int64_t a_line = 64 / sizeof(Value), most = 4 * a_line;
-    for (std::int64_t t = 0; t < std::min(n, most); t += a_line) __builtin_prefetch(x + t);
-#else
-    (void)x, (void)n;
-#endif
-}
-
 template <class Value>
 struct DenseRows {
     const Value* values;  // n_rows x n_columns, row after row
@@ -46,8 +35,6 @@ struct DenseRows {
     std::int64_t n_columns;
 
     const Value* row(std::int64_t k) const { return values + k * n_columns; }
-
-    void fetch(std::int64_t k) const { fetch_ahead(row(k), n_columns); }
 
     double dot(std::int64_t k, const double* w) const {
         const Value* x = row(k);
@@ -83,8 +70,6 @@ struct CsrRows {
     std::int64_t n_columns;
     std::int64_t n_values;
 
-    void fetch(std::int64_t) const {}  // a row is long, and where it lies would have to be waited for too
-
     double dot(std::int64_t k, const double* w) const {
         double sum[4] = {0, 0, 0, 0};
         Index at = starts[k];
@@ -118,16 +103,11 @@ struct CsrRows {
     }
 };
 
-constexpr std::int64_t kRowsAhead = 16;
-
 // scores[t] = w . x_{rows[t]}
 template <class Rows>
 void score_rows(const Rows& x, const std::int64_t* rows /* in */, std::int64_t n, const double* w /* in */,
                 double* scores /* out */) {
-    for (std::int64_t t = 0; t < n; ++t) {
-        if (t + kRowsAhead < n) x.fetch(rows[t + kRowsAhead]);
-        scores[t] = x.dot(rows[t], w);
-    }
+    for (std::int64_t t = 0; t < n; ++t) scores[t] = x.dot(rows[t], w);
 }
 
 // scores[k - start] = w . x_k for start <= k < stop
@@ -140,10 +120,8 @@ void score_range(const Rows& x, std::int64_t start, std::int64_t stop, const dou
 // The first row that is not good, or -1.
 template <class Rows>
 std::int64_t first_bad_row(const Rows& x, const std::int64_t* rows /* in */, std::int64_t n) {
-    for (std::int64_t t = 0; t < n; ++t) {
-        if (t + kRowsAhead < n) x.fetch(rows[t + kRowsAhead]);
+    for (std::int64_t t = 0; t < n; ++t)
         if (!x.good(rows[t])) return rows[t];
-    }
     return -1;
 }
 

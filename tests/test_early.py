@@ -98,3 +98,10 @@ def test_the_command_says_how_many_steps(text, tmp_path, model):
     assert f"Squared hinge points and C = {model.C_:g}, with {model.n_iter_} Newton step{plural}, chosen" in line.stdout
     assert json.loads(run(*command, "--json", cwd=tmp_path).stdout)["steps"] == model.n_iter_
     assert load_model(tmp_path / "m").coef_ == pytest.approx(model.coef_, rel=1e-9)
+
+
+def test_rows_that_are_all_equal_are_no_fault():
+    X = csr_array((np.ones(6000), np.zeros(6000, dtype=int), np.arange(6001)), shape=(6000, 7000))
+    model = ActiveRankSVM(C="auto", random_state=0).fit(X, np.arange(6000) % 2)
+    assert np.all(np.isfinite(model.coef_))
+    assert model.score(X, np.arange(6000) % 2) == 0.5

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 
 from pairsift.block.choice import Choice, Trial
 from pairsift.data.drawn_rows import Piece
@@ -36,8 +37,8 @@ def stopping_early(
     for C in STRENGTHS:
         last: Verdict | None = None
         for found in solve_mixed(learning, C * total, EARLY, tol=TOL, max_iter=MOST_STEPS, precision=math.inf):
-            if not found.n_passes:
-                continue  # where it begins
+            if not (found.n_passes or found.done):
+                continue  # where it begins; it ends there too where no column tells the classes apart
             verdict = judge(found.w)
             if last is not None and verdict.auc <= last.auc:
                 break
@@ -48,4 +49,4 @@ def stopping_early(
         if last is not None:
             trials.append(Trial(EARLY.loss, EARLY.gamma, *tried(C, [last])))
     assert best is not None
-    return Choice(EARLY, best[0].C, tuple(trials), best[0].start, best[0].steps), best[1]
+    return replace(best[0], trials=tuple(trials)), best[1]

@@ -240,7 +240,7 @@ class _Training:
             signs=self._signs,
         ):
             if steps is not None:  # the number of steps was chosen: with the last of them all is done
-                if not found.n_passes:
+                if not (found.n_passes or found.done):
                     continue
                 found = replace(found, converged=found.done, settled=found.done)
             done = self._round(found, self._sampling_seconds, perf_counter() - started)

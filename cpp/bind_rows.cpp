@@ -110,6 +110,14 @@ void bind_row_kernels(nb::class_<Argument>& cls) {
                  squared_norms(r, start, stop, norms.data());
              },
              "start"_a, "stop"_a, "norms"_a.noconvert())
+        .def("keys",
+             [](const Argument& x, std::uint64_t seed, Out<std::uint64_t> keys) {
+                 const auto r = x.rows();
+                 require(length(keys) == r.n_rows, "keys: shapes do not agree");
+                 nb::gil_scoped_release release;
+                 row_keys(r, seed, keys.data());
+             },
+             "seed"_a, "keys"_a.noconvert())
         .def("add_range",
              [](const Argument& x, std::int64_t start, std::int64_t stop, In<double> a, Out<double> w) {
                  const auto r = x.rows();

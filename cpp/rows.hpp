@@ -3,6 +3,7 @@
 //   dot(k, w)       w . x_k
 //   axpy(k, a, w)   w += a x_k
 //   norm2(k)        |x_k|^2
+//   key(k, seed)    64 bits that depend on what the row holds and on the seed
 //   good(k)         every value is finite and (sparse) the columns are in range and strictly ascending
 //
 // The other three trust their row: `good` is asked before a row of unknown origin is used (data/rows.py).
@@ -14,8 +15,25 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace pairsift {
+
+// The finisher of splitmix64.
+inline std::uint64_t mix_bits(std::uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+
+// What a value adds to the key of its row: nothing for 0, so that dense and sparse rows have one key; a sum, so that the
+// order of the columns does not count.
+inline std::uint64_t cell_key(std::uint64_t seed, std::uint64_t column, double value) {
+    if (value == 0) return 0;
+    std::uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return mix_bits(bits ^ (seed + (column + 1) * 0x9e3779b97f4a7c15ULL));
+}
 
 // x - x is 0 for a finite number and NaN otherwise; the sum of the differences keeps any NaN.
 template <class Value>
@@ -58,6 +76,14 @@ struct DenseRows {
         return sum;
     }
 
+    std::uint64_t key(std::int64_t k, std::uint64_t seed) const {
+        const Value* x = row(k);
+        std::uint64_t sum = 0;
+        for (std::int64_t c = 0; c < n_columns; ++c)
+            sum += cell_key(seed, static_cast<std::uint64_t>(c), static_cast<double>(x[c]));
+        return mix_bits(sum + seed);
+    }
+
     bool good(std::int64_t k) const { return all_finite(row(k), n_columns); }
 };
 
@@ -89,6 +115,13 @@ struct CsrRows {
         for (Index at = starts[k]; at < starts[k + 1]; ++at)
             sum += static_cast<double>(values[at]) * static_cast<double>(values[at]);
         return sum;
+    }
+
+    std::uint64_t key(std::int64_t k, std::uint64_t seed) const {
+        std::uint64_t sum = 0;
+        for (Index at = starts[k]; at < starts[k + 1]; ++at)
+            sum += cell_key(seed, static_cast<std::uint64_t>(columns[at]), static_cast<double>(values[at]));
+        return mix_bits(sum + seed);
     }
 
     bool good(std::int64_t k) const {
@@ -136,6 +169,12 @@ std::int64_t first_bad_in_range(const Rows& x, std::int64_t start, std::int64_t 
 template <class Rows>
 void squared_norms(const Rows& x, std::int64_t start, std::int64_t stop, double* norms /* out */) {
     for (std::int64_t k = start; k < stop; ++k) norms[k - start] = x.norm2(k);
+}
+
+// keys[k] = the key of x_k, for all rows
+template <class Rows>
+void row_keys(const Rows& x, std::uint64_t seed, std::uint64_t* keys /* out */) {
+    for (std::int64_t k = 0; k < x.n_rows; ++k) keys[k] = x.key(k, seed);
 }
 
 // w += sum_k a_{k - start} x_k over the rows start <= k < stop with a != 0

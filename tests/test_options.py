@@ -17,7 +17,7 @@ from pairsift.cli.methods import DEFAULTS
 from pairsift.data import holdout, learn_encoding, rows
 from pairsift.sampling.registry import SAMPLERS
 from pairsift.solvers import dual
-from pairsift.strength import choose as strength
+from pairsift.search.strength import choose as strength
 from test_docs import PAGES, ROOT, name_of
 from test_help_and_completion import every_command
 

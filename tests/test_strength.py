@@ -35,10 +35,10 @@ from pairsift.solvers.newton import newton_iterates
 from pairsift.solvers.pointwise import fit_pointwise
 from pairsift.solvers.preconditioner import Preconditioners
 from pairsift.solvers.terms import Terms
-from pairsift.strength import choose_exact
-from pairsift.strength.judge import Judge, Verdict
-from pairsift.strength.paths import DESCENT_GAP, NEWTON_GAP, ActivePath, ExactPath, PointwisePath
-from pairsift.strength.walk import LEAST_GAIN, Walk
+from pairsift.search.strength import choose_exact
+from pairsift.judge import Judge, Verdict
+from pairsift.search.paths import DESCENT_GAP, NEWTON_GAP, ActivePath, ExactPath, PointwisePath
+from pairsift.search.walk import LEAST_GAIN, Walk
 
 SoftCorrect = partial(ActiveRankSVM, sampling="soft-correct")  # block training chooses in its own way: test_block.py
 ESTIMATORS = [SoftCorrect, RankSVM, WeightedSVM, CombinedRankingRegression]

@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 # scikit-learn (1 to 3 s) when it does not need it.
 _HOME = {
     "ActiveRankSVM": "pairsift.estimators",
+    "AutoRanker": "pairsift.estimators",
     "CombinedRankingRegression": "pairsift.estimators",
     "LinearModel": "pairsift.model",
     "RankSVM": "pairsift.estimators",
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from pairsift.data.store import RowStore as RowStore
     from pairsift.data.svmlight import read_svmlight as read_svmlight
     from pairsift.estimators import ActiveRankSVM as ActiveRankSVM
+    from pairsift.estimators import AutoRanker as AutoRanker
     from pairsift.estimators import CombinedRankingRegression as CombinedRankingRegression
     from pairsift.estimators import RankSVM as RankSVM
     from pairsift.estimators import WeightedSVM as WeightedSVM

@@ -25,19 +25,32 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairsift._typing import FloatArray, IntArray
-from pairsift.all_pairs import HINGE
 from pairsift.budget import STRENGTH_PAIRS, parse_budget
 from pairsift.data.problem import Problem
 from pairsift.pairs import NONE, Pool
-from pairsift.parameters import AUTO, check_count, check_flag, check_positive, check_share, check_strength
+from pairsift.parameters import check_count, check_flag, check_positive, check_share, check_strength
 from pairsift.sampling import make_sampler
 from pairsift.sampling.protocol import Draw, Sampler
 from pairsift.sampling.unchosen import Unchosen
 from pairsift.solvers.dual import solve_dual, steer
 from pairsift.solvers.terms import DualSolution, Terms
 
+WITHOUT_BIAS = ("random", "hard-close", "hard-correct")
 STEERING_GAP = 0.05
 STEERING_PASSES = 10
+
+DEFAULTS: dict[str, Any] = {
+    "C": 0.1,
+    "gamma": 1.0,
+    "sampling": "soft-correct",
+    "bias_correction": True,
+    "threshold": False,
+    "budget": STRENGTH_PAIRS,
+    "batch_size": 100,
+    "tol": 1e-3,
+    "max_iter": 1000,
+}
+"""The parameters that decide what is learned, as `pairsift.ActiveRankSVM` has them."""
 
 BUDGET_REACHED = "budget reached"
 ALL_TERMS_USED = "all terms used"
@@ -111,15 +124,10 @@ def check_settings(
     batch_size: int,
     tol: float,
     max_iter: int,
-    loss: str = AUTO,
 ) -> None:
-    """Raise `ValueError` for a parameter that cannot be used; nothing has to be read for that."""
+    """Raise `ValueError` for a parameter that cannot be used, or that would not be; nothing has to be read for that."""
     check_strength("C", C)
-    check_share("gamma", gamma, "uniform", AUTO)
-    if loss not in (AUTO, HINGE.name):
-        raise ValueError(
-            f'loss must be "hinge" or "auto" with sampling={sampling!r}; got {loss!r}. Others are for "block".'
-        )
+    check_share("gamma", gamma, "uniform")
     check_flag("bias_correction", bias_correction)
     check_flag("threshold", threshold)
     check_count("batch_size", batch_size)
@@ -132,29 +140,30 @@ def check_settings(
     check_positive("tol", tol)
     check_count("max_iter", max_iter)
     make_sampler(sampling)
+    if threshold and gamma == 1:
+        raise ValueError("threshold=True needs points, in which a threshold counts: give gamma below 1.")
+    if not bias_correction and sampling in WITHOUT_BIAS:
+        raise ValueError(
+            f"bias_correction=False is for soft samplings; with sampling={sampling!r} every pair has the probability 1, "
+            "and there is no bias."
+        )
 
 
 def make_settings(
     problem: Problem,
     *,
     sampling: str | Sampler,
-    gamma: float | str = AUTO,
-    budget: int | str = AUTO,
-    loss: str = AUTO,
+    gamma: float | str,
+    budget: int | str,
     **others: Any,
 ) -> Settings:
-    """Return checked parameters, under the names that users give them, as settings for a problem.
-
-    "auto" is what the paper has: pairs only, 8000 of them, the hinge.
-    """
+    """Return checked parameters, under the names that users give them, as settings for a problem."""
     pairs = parse_budget(budget).pairs
     return Settings(sampler=make_sampler(sampling), gamma=resolve_gamma(gamma, problem), budget=pairs, **others)
 
 
 def resolve_gamma(gamma: float | str, problem: Problem) -> float:
     """Return gamma as a number; "uniform" is the share of pairs among all terms, N+N- / (N+N- + N+ + N-)."""
-    if gamma == AUTO:
-        return 1.0
     if gamma == "uniform":
         return problem.n_pairs / (problem.n_pairs + problem.n_points)
     return float(gamma)

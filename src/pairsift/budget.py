@@ -40,13 +40,13 @@ class Budget:
         return STRENGTH_PAIRS if self.pairs is None else self.pairs
 
 
-def parse_budget(budget: Any, auto: int = STRENGTH_PAIRS) -> Budget:
-    """Return what a user gave as budget; raise `ValueError` if it is none. "auto" is the given number.
+def parse_budget(budget: Any, auto: int | None = None) -> Budget:
+    """Return what a user gave as budget; raise `ValueError` if it is none. "auto" is the given number, if there is one.
 
     >>> parse_budget(8000), parse_budget("1.5m").seconds, parse_budget("2GB").bytes
     (Budget(pairs=8000, seconds=None, bytes=None), 90.0, 2000000000)
     """
-    if isinstance(budget, str) and budget == AUTO:
+    if auto is not None and isinstance(budget, str) and budget == AUTO:
         return Budget(pairs=auto)
     is_count = isinstance(budget, Integral) and not isinstance(budget, bool)
     if is_count and int(budget) >= 1:
@@ -55,8 +55,10 @@ def parse_budget(budget: Any, auto: int = STRENGTH_PAIRS) -> Budget:
     parsed = None if found is None else _amount(*found.groups())
     if parsed is None:
         raise ValueError(
-            "budget must be a whole number of at least 1 (of pairs, for block of rows of each class), seconds as '30s' "
-            f"(ms, s, m, h), bytes as '2GB' (KB, MB, GB, TB, or KiB and so on) or 'auto'; got {budget!r}."
+            f"budget must be a whole number of at least 1 (of {'pairs' if auto is None else 'rows of each class'}), "
+            "seconds as '30s' (ms, s, m, h)"
+            f"{',' if auto is not None else ' or'} bytes as '2GB' (KB, MB, GB, TB, or KiB and so on)"
+            f"{' or ' + repr(AUTO) if auto is not None else ''}; got {budget!r}."
         )
     return parsed
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,9 @@ import numpy as np
 from pairsift.engines.algorithm import fit_on_engine
 from pairsift.engines.columns import Columns
 from pairsift.engines.evaluation import auc_on_engine
+from pairsift.engines.options import PARAMETERS, options_of_method
 from pairsift.engines.spark import SparkEngine, import_pyspark
 from pairsift.engines.spark_scores import score_column
-from pairsift.estimators.active import SETTINGS, ActiveRankSVM
 from pairsift.model import LinearModel, load_model, save_model
 from pairsift.stats import AucInterval
 
@@ -44,8 +43,6 @@ from pyspark.ml.util import (  # noqa: E402
 )
 from pyspark.sql import functions  # noqa: E402
 
-_DEFAULTS = {name: signature(ActiveRankSVM).parameters[name].default for name in SETTINGS}
-
 
 def _number_or_word(value: Any) -> float | str:
     return value if isinstance(value, str) else float(TypeConverters.toFloat(value))
@@ -68,20 +65,24 @@ class _RankerParams(HasFeaturesCol, HasLabelCol, HasWeightCol, HasPredictionCol,
     featuresCols: Any = Param(
         Params._dummy(), "featuresCols", "columns of numbers, instead of featuresCol", TypeConverters.toListString
     )
-    C: Any = Param(Params._dummy(), "C", 'weight of a chosen pair, or "auto"', _number_or_word)
-    gamma: Any = Param(
-        Params._dummy(), "gamma", 'pairs against points: in [0, 1], "uniform" or "auto"', _number_or_word
+    method: Any = Param(Params._dummy(), "method", '"auto" or "active"', TypeConverters.toString)
+    C: Any = Param(Params._dummy(), "C", 'weight of the mean loss (active: of a chosen pair), or "auto"', _number_or_word)
+    terms: Any = Param(Params._dummy(), "terms", 'auto: "pairs", "points" or "auto"', TypeConverters.toString)
+    loss: Any = Param(Params._dummy(), "loss", 'auto: a loss, or "auto"', TypeConverters.toString)
+    gamma: Any = Param(Params._dummy(), "gamma", 'active: pairs against points, in [0, 1] or "uniform"', _number_or_word)
+    sampling: Any = Param(Params._dummy(), "sampling", "active: the sampler", TypeConverters.toString)
+    bias_correction: Any = Param(
+        Params._dummy(), "bias_correction", "active: weight pairs by 1 / p", TypeConverters.toBoolean
     )
-    sampling: Any = Param(Params._dummy(), "sampling", "the sampler", TypeConverters.toString)
-    bias_correction: Any = Param(Params._dummy(), "bias_correction", "weight pairs by 1 / p", TypeConverters.toBoolean)
-    threshold: Any = Param(Params._dummy(), "threshold", "learn a threshold from points", TypeConverters.toBoolean)
+    threshold: Any = Param(
+        Params._dummy(), "threshold", "active: learn a threshold from points", TypeConverters.toBoolean
+    )
     budget: Any = Param(
-        Params._dummy(), "budget", 'pairs (block: rows of a class) to train on, or "auto"', _count_or_word
+        Params._dummy(), "budget", 'rows of each class (active: pairs) to train on, or "auto"', _count_or_word
     )
-    batch_size: Any = Param(Params._dummy(), "batch_size", "pairs drawn a round", TypeConverters.toInt)
-    tol: Any = Param(Params._dummy(), "tol", "relative duality gap", TypeConverters.toFloat)
-    max_iter: Any = Param(Params._dummy(), "max_iter", "passes of the last solve at most", TypeConverters.toInt)
-    loss: Any = Param(Params._dummy(), "loss", "of block training", TypeConverters.toString)
+    batch_size: Any = Param(Params._dummy(), "batch_size", "active: pairs drawn a round", TypeConverters.toInt)
+    tol: Any = Param(Params._dummy(), "tol", "relative gap", TypeConverters.toFloat)
+    max_iter: Any = Param(Params._dummy(), "max_iter", "steps of the last solve at most", TypeConverters.toInt)
     random_state: Any = Param(Params._dummy(), "random_state", "seed", TypeConverters.toInt)
 
     def _features(self) -> tuple[str, ...]:
@@ -94,10 +95,10 @@ class _RankerParams(HasFeaturesCol, HasLabelCol, HasWeightCol, HasPredictionCol,
 
 
 class SparkRanker(_RankerParams, Estimator, DefaultParamsReadable, DefaultParamsWritable):
-    """Linear bipartite ranking (AUC) of a Spark data frame, by active sampling of pairs.
+    """Linear bipartite ranking (AUC) of a Spark data frame.
 
-    Learns what `pairsift.ActiveRankSVM` learns with the same parameters. The frame is scanned where it is, a few times;
-    the rows that training needs come to the driver: docs/clusters.md.
+    Learns what `pairsift.AutoRanker` or `pairsift.ActiveRankSVM` learns with the same parameters. The frame is scanned
+    where it is, a few times; the rows that training needs come to the driver: docs/clusters.md.
 
     Parameters
     ----------
@@ -112,8 +113,15 @@ class SparkRanker(_RankerParams, Estimator, DefaultParamsReadable, DefaultParams
         where Spark does not know that, `fit` warns that the bits depend on how the frame is divided.
     predictionCol, rawPredictionCol : str
         Columns that the model adds: the label, and the score.
-    C, gamma, sampling, bias_correction, threshold, budget, batch_size, tol, max_iter, random_state, loss
-        As in `pairsift.ActiveRankSVM`; the budget is a number of pairs (block: of rows of a class).
+    method : "auto" or "active", default="auto"
+        Whose parameters the others are: those of `pairsift.AutoRanker` ("auto") or of `pairsift.ActiveRankSVM`
+        ("active"). One of the other method is refused; None is the method's default.
+    C, terms, loss, budget, tol, max_iter
+        Of "auto"; the budget is a number of rows of each class, 40,000 by default.
+    C, gamma, sampling, bias_correction, threshold, budget, batch_size, tol, max_iter
+        Of "active"; the budget is a number of pairs.
+    random_state : int, optional
+        The same seed and the same keys of rows give the same bits, for any number of workers and partitions.
     """
 
     @keyword_only
@@ -127,7 +135,10 @@ class SparkRanker(_RankerParams, Estimator, DefaultParamsReadable, DefaultParams
         idCol: str | None = None,
         predictionCol: str = "prediction",
         rawPredictionCol: str = "rawPrediction",
+        method: str = "auto",
         C: float | str | None = None,
+        terms: str | None = None,
+        loss: str | None = None,
         gamma: float | str | None = None,
         sampling: str | None = None,
         bias_correction: bool | None = None,
@@ -137,10 +148,9 @@ class SparkRanker(_RankerParams, Estimator, DefaultParamsReadable, DefaultParams
         tol: float | None = None,
         max_iter: int | None = None,
         random_state: int | None = None,
-        loss: str | None = None,
     ) -> None:
         super().__init__()
-        self._setDefault(**_DEFAULTS)
+        self._setDefault(method="auto")
         self.setParams(**self._input_kwargs)
 
     @keyword_only
@@ -151,6 +161,8 @@ class SparkRanker(_RankerParams, Estimator, DefaultParamsReadable, DefaultParams
         return ranker
 
     def _fit(self, dataset: Any) -> SparkRankerModel:
+        given = {name: self._given(getattr(self, name)) for name in PARAMETERS}
+        options = options_of_method(self.getOrDefault(self.method), given)
         engine = SparkEngine(dataset, self._given(self.idCol))
         if not engine.has_stable_keys:
             warnings.warn(
@@ -159,15 +171,15 @@ class SparkRanker(_RankerParams, Estimator, DefaultParamsReadable, DefaultParams
                 stacklevel=3,
             )
         columns = Columns(self._features(), self.getLabelCol(), self._given(self.weightCol), engine.key)
-        options = {name: self.getOrDefault(name) for name in SETTINGS}
-        found = fit_on_engine(engine, columns, options, self._given(self.random_state))
+        method = self.getOrDefault(self.method)
+        found = fit_on_engine(engine, columns, method, options, self._given(self.random_state))
         names = self._features() if self.isDefined(self.featuresCols) else None
         model = LinearModel(
             found.w[np.newaxis].copy(),
             np.array([0.0 - found.theta]),
             np.array(found.counts.labels),
             None if names is None else np.array(names, dtype=object),
-            {"estimator": "SparkRanker", "settings": options, "training": found.facts()},
+            {"estimator": "SparkRanker", "settings": {"method": method, **options}, "training": found.facts()},
         )
         made: SparkRankerModel = self._copyValues(SparkRankerModel(model, sparse=found.counts.sparse))
         return made

@@ -23,11 +23,12 @@ from pairsift.checkpoint import Checkpoint, Resumed, Spent
 from pairsift.data.counted_rows import CountedRows, row_bytes
 from pairsift.data.holdout import hold_out
 from pairsift.data.problem import Problem
-from pairsift.parameters import check_flag, check_share
+from pairsift.parameters import check_flag, check_share, check_word
 from pairsift.threshold import ALL_ROWS, SAMPLED_ROWS, model_threshold
 from pairsift.validation import Check, Validation
 
 INTERRUPTED = "interrupted"
+RAISE, KEEP = "raise", "keep"
 SECONDS_USED = "budget of seconds reached"
 BYTES_USED = "budget of bytes reached"
 
@@ -72,8 +73,9 @@ class Trained:
     held_out: Problem | None = None
 
 
-def check_run(*, validation: float, early_stopping: bool) -> None:
+def check_run(*, validation: float = 0.0, early_stopping: bool = False, on_interrupt: str = RAISE) -> None:
     """Raise `ValueError` for parameters of a run that cannot be used."""
+    check_word("on_interrupt", on_interrupt, RAISE, KEEP)
     check_flag("early_stopping", early_stopping)
     check_share("validation", validation)
     if validation == 1:
@@ -86,12 +88,14 @@ def follow(
     states: Iterator[AnyState],
     consumers: Sequence[Consumer],
     keep: Callable[[AnyState, str | None], None] = lambda state, reason: None,
+    *,
+    on_interrupt: str = RAISE,
 ) -> tuple[AnyState, str | None]:
     """Run a training until it ends or a consumer ends it.
 
     All consumers see every state; of several reasons the first counts. `keep` is called after them, with each state
-    that is not the training's own last one. A `KeyboardInterrupt` after the first round ends it too; before, it is
-    raised.
+    that is not the training's own last one. A `KeyboardInterrupt` is raised, unless `on_interrupt` is "keep" and there
+    is a state to keep: then it ends the training.
 
     Returns
     -------
@@ -111,7 +115,7 @@ def follow(
                 if reason is not None:
                     return state, reason
     except KeyboardInterrupt:
-        if not last:
+        if on_interrupt == RAISE or not last:
             raise
         return last[0], INTERRUPTED
     return last[0], None
@@ -157,6 +161,7 @@ def train_active(
     early_stopping: bool = False,
     consumers: Sequence[Consumer] = (),
     checkpoint: Checkpoint | None = None,
+    on_interrupt: str = RAISE,
 ) -> Trained:
     """Run Algorithm 1 with its budget, validation part and checkpoint.
 
@@ -176,10 +181,12 @@ def train_active(
         is told the `Validation` and the `Limit` of the run, or None, before the first round.
     checkpoint : Checkpoint, optional
         Where states are kept, and where to go on from if there is one.
+    on_interrupt : "raise" or "keep"
+        See `follow`.
     """
     if validation:
         import pairsift.stats  # noqa: F401 - it brings scipy, whose import is no time of training
-    run = _ActiveRun(problem, settings, budget, rng, checkpoint)
+    run = _ActiveRun(problem, settings, budget, rng, checkpoint, on_interrupt)
     run.prepare(validation, early_stopping)
     return run.train(consumers)
 
@@ -194,8 +201,9 @@ class _ActiveRun:
         budget: Budget,
         rng: np.random.Generator,
         checkpoint: Checkpoint | None,
+        on_interrupt: str,
     ) -> None:
-        self._started = perf_counter()
+        self._started, self._on_interrupt = perf_counter(), on_interrupt
         self._settings, self._budget, self._rng, self._checkpoint = settings, budget, rng, checkpoint
         self._resumed = None if checkpoint is None else checkpoint.load(problem)
         if self._resumed is not None:
@@ -242,7 +250,8 @@ class _ActiveRun:
             if hasattr(consumer, "begin"):
                 consumer.begin(self._watch, self._limit)
         chain = [*(consumer for consumer in own if consumer is not None), *consumers]
-        return follow(active_sampling(self._problem, self._settings, self._rng, self._state), chain, self._keep)
+        states = active_sampling(self._problem, self._settings, self._rng, self._state)
+        return follow(states, chain, self._keep, on_interrupt=self._on_interrupt)
 
     def _keep(self, state: State, reason: str | None) -> None:
         if self._checkpoint is None:

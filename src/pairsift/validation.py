@@ -1,8 +1,7 @@
 """A validation part during training: an AUC curve, and when to stop.
 
 A check scores the held-out rows with the w of the round. It is made after the first round, then whenever at least
-`ROUNDS_BETWEEN` rounds have passed and the pool has grown by a tenth. Each held-out row counts once, whatever its
-weight.
+`ROUNDS_BETWEEN` rounds have passed and the pool has grown by a tenth. Held-out rows count by their weights.
 
 Early stopping
 --------------
@@ -20,6 +19,7 @@ import numpy as np
 
 from pairsift._typing import AnyArray, FloatArray
 from pairsift.data.problem import Problem
+from pairsift.judge import LEVEL_95, Judge, auc_of_parts
 
 NO_MORE_GAIN = "no more gain on the validation part"
 ROUNDS_BETWEEN = 5
@@ -52,14 +52,12 @@ class Validation:
         self.curve: list[Check] = []
         self._last_round, self._without_gain = -rounds_between, 0
         self._older: list[tuple[int, FloatArray]] = []
-        places = np.concatenate([np.asarray(held_out.positives[:]), np.asarray(held_out.negatives[:])])
-        self._rows = held_out.rows.take(places)  # in memory: they are read at every check
-        self._y = np.arange(len(places)) < held_out.n_positive
+        self._judge = Judge(held_out)
 
     @property
     def n_rows(self) -> int:
         """Number of held-out rows."""
-        return len(self._y)
+        return self._judge.rows.n_rows
 
     @property
     def best(self) -> Check | None:
@@ -83,21 +81,17 @@ class Validation:
         return self._check(pairs, self._scores(w))
 
     def _scores(self, w: FloatArray) -> FloatArray:
-        return self._rows.scores_between(w, 0, self.n_rows)
+        return self._judge.scores(w)
 
     def _check(self, pairs: int, scores: FloatArray) -> Check:
-        from pairsift.stats import auc_interval  # brings scipy, which fits without a validation part do not wait for
-
-        return Check(pairs, *auc_interval(self._y, scores))
+        return Check(pairs, *auc_of_parts([self._judge.verdict(scores)]))
 
     def _compare(self, pairs: int, scores: FloatArray) -> str | None:
-        from pairsift.stats import compare_auc
-
         half = [k for k, (older, _) in enumerate(self._older) if 2 * older <= pairs]
         if half:
             self._older = self._older[half[-1] :]
-            gain = compare_auc(self._y, scores, self._older[0][1])
-            self._without_gain = self._without_gain + 1 if gain.low <= 0 else 0
+            gain, error = self._judge.verdict(scores).gain_over(self._judge.verdict(self._older[0][1]))
+            self._without_gain = self._without_gain + 1 if gain - LEVEL_95 * error <= 0 else 0
         self._older.append((pairs, scores))
         return NO_MORE_GAIN if self._without_gain >= self._patience else None
 

@@ -29,7 +29,9 @@ def convert(data: str, output: str, memory: str, as_json: bool, **options: Any) 
 
     check_output(output, data)
     with open_convert_source(data, pop_data_options(options)) as source:
-        store = write_store(source.blocks, output, memory=memory, positive=source.positive, extra=source.extra)
+        store = write_store(
+            source.blocks, output, memory=memory, positive=source.positive, extra=source.extra, by_meaning=True
+        )
     facts = {
         "store": output,
         "positives": store.n_positive,

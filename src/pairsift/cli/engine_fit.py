@@ -24,19 +24,21 @@ def check_engine(
 ) -> None:
     """Refuse, before anything is started, what an engine does not do."""
     from pairsift.engines.algorithm import check_engine_options
+    from pairsift.engines.options import METHODS
 
     if not (engine.startswith(("spark://", "dask://")) or _LOCAL.fullmatch(engine)):
         raise click.UsageError(f"--engine must be spark://HOST:PORT, dask://HOST:PORT or local[N]; got {engine!r}.")
-    if method != "active" or any(others) or options["validation"] or options["early_stopping"]:
+    if method not in METHODS or any(others) or options.get("validation") or options.get("early_stopping"):
         raise click.UsageError(
-            "--engine trains by --method active, without --checkpoint, --calibration, --scale and --validation."
+            "--engine trains by --method auto or active, without --checkpoint, --calibration, --scale, --holdout-by and "
+            "--validation."
         )
     if reading.categorical or reading.impute or reading.format not in (None, "parquet"):
         raise click.UsageError("--engine reads Parquet with columns of numbers; --categorical and --impute do not go.")
     if reading.label is None:
         raise click.UsageError("--engine needs the column of the labels: --label COLUMN.")
     try:
-        check_engine_options({name: value for name, value in options.items() if name not in _RUN})
+        check_engine_options(method, _training(options))
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 
@@ -45,6 +47,7 @@ def fit_on(
     engine: str,
     data: str,
     output: str,
+    method: str,
     options: dict[str, Any],
     random_state: int | None,
     reading: DataOptions,
@@ -55,7 +58,7 @@ def fit_on(
     from pairsift.engines.columns import Columns
 
     started = time.perf_counter()
-    training = {name: value for name, value in options.items() if name not in _RUN}
+    training = _training(options)
     with _opened(engine, data, ids) as (opened, names, key):
         left_out = {reading.label, reading.weight, ids, *reading.drop}
         features = tuple(name for name in names if name not in left_out)
@@ -63,11 +66,18 @@ def fit_on(
             raise ValueError(f"{data}: no column is left to learn from, besides the label.")
         assert reading.label is not None
         columns = Columns(features, reading.label, reading.weight, key)
-        found = fit_on_engine(opened, columns, training, random_state, reading.positive, strict=True)
+        found = fit_on_engine(
+            opened, columns, method, training, random_state, reading.positive, by_meaning=True
+        )
     facts = {**found.facts(), "engine": engine, "seconds_fitting": round(time.perf_counter() - started, 3)}
-    settings = {"method": "active", **training, "random_state": random_state}
+    settings = {"method": method, **training, "random_state": random_state}
     _save(output, found, features, reading, {"settings": settings, "training": facts})
     return facts
+
+
+def _training(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that decide what is learned."""
+    return {name: value for name, value in options.items() if name not in _RUN}
 
 
 @contextmanager

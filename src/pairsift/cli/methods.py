@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from pairsift._typing import FloatArray
-    from pairsift.block_run import BlockTrained
+    from pairsift.search.run import BlockTrained
     from pairsift.checkpoint import Checkpoint
     from pairsift.data.problem import Problem
     from pairsift.training_run import Trained
@@ -70,7 +70,7 @@ def options_of(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_options(method: str, options: Mapping[str, Any]) -> None:
     """Raise `ValueError` for an option that cannot be used; nothing has to be read for that."""
-    from pairsift.block_run import check_options as check_active
+    from pairsift.search.run import check_options as check_active
     from pairsift.parameters import check_count, check_positive, check_share, check_strength, check_word
     from pairsift.training_run import check_run
 
@@ -97,7 +97,7 @@ def choose_strength(
     Block training chooses for itself, as a part of it. Without a seed the choice has one of its own, so that a
     training that is resumed has the strength it began with.
     """
-    from pairsift.block_run import is_block, settle_options
+    from pairsift.search.run import is_block, settle_options
     from pairsift.parameters import AUTO
 
     if method == "active":
@@ -135,7 +135,7 @@ def fit_active(
     checkpoint: Checkpoint | None = None,
 ) -> Fitted:
     """Active sampling or block training, with its budget, validation part and checkpoint."""
-    from pairsift.block_run import train
+    from pairsift.search.run import train
 
     trained = train(
         problem,

@@ -41,6 +41,7 @@ def convert(
     memory: int | str = DEFAULT_MEMORY,
     positive: Any = None,
     extra: dict[str, Any] | None = None,
+    by_meaning: bool = False,
 ) -> RowStore:
     """Write the rows of a block source to the row store `path` and open it.
 
@@ -54,9 +55,11 @@ def convert(
         About how many bytes may be in use besides Python and its libraries, such as 256_000_000, "256MB" or "1GiB".
         At least 8 MB.
     positive : optional
-        The label of the positives. By default the larger of the two labels.
+        The label of the positives. By default the larger of the two labels, or what `by_meaning` says.
     extra : dict, optional
         Kept in the store's header (`RowStore.header.extra`); fit for JSON.
+    by_meaning : bool
+        Whether the affirmative or rarer label is positive, as the command line has it.
     """
     limit = parse_size(memory)
     if limit < LEAST_MEMORY:
@@ -66,7 +69,7 @@ def convert(
     with _Classes(folder, limit) as classes:
         for block in source:
             classes.add(block)
-        negative, positive_label = classes.labels(positive)
+        negative, positive_label = classes.labels(positive, by_meaning=by_meaning)
         header = classes.header((negative, positive_label), extra or {})
         # Up to four copies of a batch are alive while it is joined and written.
         with StoreWriter(path, header, min(BATCH_BYTES, limit // 16)) as store:
@@ -122,9 +125,9 @@ class _Classes:
             _write_piece(self._file(label), rows, original[places], weights)
             self._counts[label] += len(places)
 
-    def labels(self, positive: Any) -> tuple[Any, Any]:
+    def labels(self, positive: Any, *, by_meaning: bool) -> tuple[Any, Any]:
         """Return the negative and the positive label."""
-        return choose_labels(self._counts, positive)
+        return choose_labels(self._counts, positive, by_meaning=by_meaning)
 
     def header(self, labels: tuple[Any, Any], extra: dict[str, Any]) -> StoreHeader:
         """Return the header of the store."""

@@ -4,17 +4,17 @@ The places of a class are put into a random order by a keyed permutation, which 
 the order is computed from k and the key. So one key draws nested sets of any size, the same from memory and from a row
 store, and a set of a million rows of 10^9 costs a million steps. Within a batch rows are read in rising order.
 
-Each batch stays a piece of its own: growing copies nothing.
+Each batch stays a piece of its own, so that growing copies nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pairsift._typing import AnyArray, FloatArray, IntArray
+from pairsift._typing import AnyArray, BoolArray, FloatArray, IntArray
 from pairsift.data.problem import Problem
 from pairsift.data.rows import CsrRows, MemoryRows
 
@@ -22,34 +22,67 @@ _ROUNDS = 4
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
+Order = Callable[[MemoryRows, IntArray], AnyArray]
+"""Rows and their numbers -> a whole number for each: rows with the lowest are held out first, equal ones together."""
+
+
 @dataclass(frozen=True)
 class Piece:
-    """Rows in memory, positives first, with their sample weights."""
+    """Rows in memory, positives first, with their sample weights and, where rows are held out, their order for that."""
 
     rows: MemoryRows
     n_positive: int
     positive_weights: FloatArray | None
     negative_weights: FloatArray | None
+    order: AnyArray | None = None
 
     @property
     def n_negative(self) -> int:
         """Rows of the negative class."""
         return self.rows.n_rows - self.n_positive
 
+    @property
+    def weight(self) -> tuple[float, float]:
+        """The total weight of the positives and of the negatives; a row counts 1 where no weights were given."""
+        s, t = self.positive_weights, self.negative_weights
+        return (
+            float(self.n_positive) if s is None else float(np.sum(s)),
+            float(self.n_negative) if t is None else float(np.sum(t)),
+        )
+
+    def only(self, kept: BoolArray) -> Piece:
+        """Return the rows of a mask."""
+        if kept.all():
+            return self
+        n, s, t = self.n_positive, self.positive_weights, self.negative_weights
+        return Piece(
+            self.rows.take(np.flatnonzero(kept)),
+            int(np.count_nonzero(kept[:n])),
+            None if s is None else s[kept[:n]],
+            None if t is None else t[kept[n:]],
+            None if self.order is None else self.order[kept],
+        )
+
 
 class Drawing:
     """The rows of a problem in a random order within each class, read as they are asked for.
 
     A row store tells the system of the rows of a piece before it waits for the first of them. `population` is how many
-    rows there are where those of the problem are themselves a sample.
+    rows there are where those of the problem are themselves a sample. `order` is asked for each piece.
     """
 
-    def __init__(self, problem: Problem, rng: np.random.Generator, population: int | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        rng: np.random.Generator,
+        population: int | None = None,
+        order: Order | None = None,
+    ) -> None:
         self.problem = problem
+        self._order = order
         self._population = max(problem.n_points, population or 0)
         self._keys = [rng.integers(2**64, size=_ROUNDS, dtype=np.uint64) for _ in range(2)]
         self.n_positive = self.n_negative = 0
-        self.pieces: list[Piece] = []
 
     @property
     def n_points(self) -> int:
@@ -79,9 +112,9 @@ class Drawing:
             len(positive),
             None if s is None else s[positive],
             None if t is None else t[negative],
+            None if self._order is None else self._order(rows, np.concatenate(numbers)),
         )
         self.n_positive, self.n_negative = goal
-        self.pieces.append(piece)
         return piece
 
 

@@ -83,9 +83,8 @@ def read_labels(path: str | os.PathLike[str], options: LabelOptions | None = Non
     """
     options = options or LabelOptions()
     y = label_values(path, options)
-    is_table = _is_table(path, options)
     try:
-        labels, positive = split_binary_labels(y, options.positive, strict=is_table)
+        labels, positive = split_binary_labels(y, options.positive, by_meaning=True)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     return Labelled(positive, labels, np.empty(0))

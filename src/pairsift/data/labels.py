@@ -1,8 +1,8 @@
-"""Two labels, and which of them is positive: one rule for arrays, text, tables and stores.
+"""Two labels, and which of them is positive.
 
-Without `positive` the larger label is positive, as scikit-learn has it for arrays. A reader of files in which labels
-may mean anything (tables) asks for `strict`: then only 0/1, -1/+1 and false/true speak for themselves, and other
-labels need `positive`.
+In Python the larger label is positive, as scikit-learn has it. In files labels may mean anything: there the affirmative
+of a known pair is positive (1 of 0/1 and -1/+1, true, yes, positive), else the rarer label. In either case the user may
+say which one is; in a file with more than two labels all others are then negative, together.
 """
 
 from __future__ import annotations
@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from pairsift._typing import AnyArray
 from pairsift.words import all_rows_have, counted
 
 _PLAIN_PAIRS = ((0, 1), (-1, 1))  # false/true are 0/1
+_WORD_PAIRS = (("no", "yes"), ("n", "y"), ("false", "true"), ("negative", "positive"), ("0", "1"), ("-1", "1"))
+_OTHERS = "not "
 
 
-def choose_labels(counts: Mapping[Any, int], positive: Any = None, *, strict: bool = False) -> tuple[Any, Any]:
+def choose_labels(counts: Mapping[Any, int], positive: Any = None, *, by_meaning: bool = False) -> tuple[Any, Any]:
     """Return the negative and the positive label.
 
     Parameters
@@ -25,13 +29,14 @@ def choose_labels(counts: Mapping[Any, int], positive: Any = None, *, strict: bo
         How many rows have each label.
     positive : optional
         The positive label, as the data have it or as text ("1", "yes", "true").
-    strict : bool
-        Whether labels other than 0/1, -1/+1 and false/true need `positive`.
+    by_meaning : bool
+        Whether labels come from a file: then the affirmative or rarer one is positive, not the larger one, and with
+        `positive` there may be more than two.
 
     Raises
     ------
     ValueError
-        There are not two labels, or `positive` is none of them, or it is needed.
+        There are not two labels, or `positive` is none of them.
     """
     if not counts:
         raise ValueError("y is empty: at least one positive and one negative row are required.")
@@ -42,21 +47,54 @@ def choose_labels(counts: Mapping[Any, int], positive: Any = None, *, strict: bo
             "there is no pair to order."
         )
     ordered = _in_order(counts)
+    if positive is not None:
+        chosen = _match(ordered, positive, counts)
+        if len(ordered) > 2 and by_meaning:
+            return f"{_OTHERS}{_plain(chosen)}", chosen
+        if len(ordered) == 2:
+            return (ordered[0] if chosen == ordered[1] else ordered[1]), chosen
     if len(ordered) > 2:
+        remedy = " Say which one is positive with --positive; all others are then negative." if by_meaning else ""
         raise ValueError(
             "Only binary classification is supported. The labels of y must have exactly two values; "
-            f"got {len(ordered)}: {_with_counts(ordered, counts)}."
+            f"got {len(ordered)}: {_with_counts(ordered, counts)}.{remedy}"
         )
     low, high = ordered
-    if positive is not None:
-        return (low, high) if _match(ordered, positive, counts) == high else (high, low)
-    if strict and (low, high) not in _PLAIN_PAIRS:
-        rarer = min(ordered, key=lambda label: counts[label])
-        raise ValueError(
-            f"The labels are {_with_counts(ordered, counts)}; say which one is positive, the one to rank first, with "
-            f"--positive (--positive {rarer} if it is the rarer one): only 0/1, -1/+1 and false/true need no word."
-        )
+    if not by_meaning or is_known_pair(low, high):
+        return low, high
+    if is_known_pair(high, low) or counts[low] < counts[high]:
+        return high, low
     return low, high
+
+
+def is_known_pair(negative: Any, positive: Any) -> bool:
+    """Whether the two labels say by themselves which one is positive."""
+    if isinstance(negative, str) and isinstance(positive, str):
+        return (negative.strip().casefold(), positive.strip().casefold()) in _WORD_PAIRS
+    return (negative, positive) in _PLAIN_PAIRS
+
+
+def as_array(labels: tuple[Any, Any]) -> AnyArray:
+    """Return the two labels as an array; both as text where the negative one stands for all others."""
+    negative, positive = labels
+    if isinstance(negative, str) and not isinstance(positive, str):
+        positive = _plain(positive)
+    return np.array([negative, positive])
+
+
+def is_positive(labels: Any, value: Any) -> bool | None:
+    """Return whether a label is the second of two; None where it is neither."""
+    if labels[0] == f"{_OTHERS}{_plain(labels[1])}":
+        return _plain(value) == _plain(labels[1])
+    found = match_label(labels, value)
+    return None if found is None else bool(found == labels[1])
+
+
+def _plain(label: Any) -> str:
+    """Return a label as text, whole numbers without a point."""
+    shown = show(label)
+    plain = label.item() if hasattr(label, "item") else label
+    return plain if isinstance(plain, str) else shown
 
 
 def match_label(labels: AnyArray, wanted: Any) -> Any | None:

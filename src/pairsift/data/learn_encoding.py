@@ -53,7 +53,7 @@ class TableOptions:
     label : str
         The column of the labels.
     positive : optional
-        The positive label; needed unless the labels are 0/1, -1/+1 or false/true.
+        The positive label; by default the affirmative of a known pair (no/yes), else the rarer one.
     weight : str, optional
         The column of sample weights.
     drop : sequence of str
@@ -294,7 +294,7 @@ def _checked_together(
     faults = []
     chosen: tuple[Any, Any] = (None, None)
     try:
-        chosen = choose_labels(counts, options.positive, strict=True)
+        chosen = choose_labels(counts, options.positive, by_meaning=True)
     except ValueError as error:
         faults.append(f"{table}, label column {options.label!r}: {error}")
     faults += _column_faults(learners, options, table)

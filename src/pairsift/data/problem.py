@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pairsift._typing import AnyArray, FloatArray, IntArray
-from pairsift.data.labels import choose_labels
+from pairsift.data.labels import as_array, choose_labels
 from pairsift.data.rows import RowSource
 
 _SMALLEST, _LARGEST = 1e-60, 1e60  # of the largest weight: beyond, weights are divided by a power of two
@@ -115,11 +115,11 @@ def check_weights(weights: FloatArray, name: str) -> FloatArray:
     return weights
 
 
-def split_binary_labels(y: AnyArray, positive: Any = None, *, strict: bool = False) -> tuple[AnyArray, AnyArray]:
+def split_binary_labels(y: AnyArray, positive: Any = None, *, by_meaning: bool = False) -> tuple[AnyArray, AnyArray]:
     """Return the negative and the positive label, and whether each row has the latter.
 
-    Without `positive` the larger label is positive; `choose_labels` has the rule. Numbers are compared with their
-    minimum and maximum, in O(N); only other labels are sorted.
+    Without `positive` the larger label is positive; `choose_labels` has the rule, and that of files (`by_meaning`).
+    Numbers are compared with their minimum and maximum, in O(N); only other labels are sorted.
     """
     y = np.asarray(y)
     if y.ndim != 1:
@@ -131,11 +131,12 @@ def split_binary_labels(y: AnyArray, positive: Any = None, *, strict: bool = Fal
         is_high = y == high
         if low != high and bool(np.all(is_high | (y == low))):
             n_high = int(np.count_nonzero(is_high))
-            chosen = choose_labels({low: len(y) - n_high, high: n_high}, positive, strict=strict)
+            chosen = choose_labels({low: len(y) - n_high, high: n_high}, positive, by_meaning=by_meaning)
             return np.array(chosen), is_high if chosen[1] == high else ~is_high
     labels, counts = np.unique(y, return_counts=True)
-    chosen = choose_labels(dict(zip(labels.tolist(), counts.tolist(), strict=True)), positive, strict=strict)
-    return np.array(chosen, dtype=y.dtype), y == chosen[1]
+    chosen = choose_labels(dict(zip(labels.tolist(), counts.tolist(), strict=True)), positive, by_meaning=by_meaning)
+    two = as_array(chosen) if len(labels) > 2 else np.array(chosen, dtype=y.dtype)
+    return two, y == chosen[1]
 
 
 def _both(positives: IntArray, negatives: IntArray) -> tuple[IntArray, IntArray]:

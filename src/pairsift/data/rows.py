@@ -63,10 +63,10 @@ class MemoryRows:
 
     kernel: _core._RowKernels
 
-    def __init__(self, n_stored: int) -> None:
+    def __init__(self, n_stored: int, *, checked: bool = False) -> None:
         self.n_stored = n_stored
-        self._check_on_read = n_stored > FULL_CHECK_VALUES
-        if not self._check_on_read:
+        self._check_on_read = n_stored > FULL_CHECK_VALUES and not checked
+        if not (self._check_on_read or checked):
             self._refuse(self.kernel.first_bad_in_range(0, self.n_rows))
 
     @property
@@ -109,6 +109,16 @@ class MemoryRows:
         """Return the given rows, in the given order."""
         raise NotImplementedError
 
+    def keys(self, seed: int) -> AnyArray:
+        """Return 64 bits for each row that depend on its content and the seed alone.
+
+        Equal rows have equal keys, be they dense or sparse, float32 or float64; different rows hardly ever.
+        """
+        self.check_all()
+        out = np.empty(self.n_rows, dtype=np.uint64)
+        self.kernel.keys(seed, out)
+        return out
+
     def check_rows(self, rows: IntArray) -> None:
         """Raise `ValueError` unless the given rows are fit for the kernels; free when all rows were checked before."""
         if self._check_on_read:
@@ -140,10 +150,10 @@ class MemoryRows:
 class DenseRows(MemoryRows):
     """Rows of a C-contiguous float32 or float64 array; the array is used as it is, not copied."""
 
-    def __init__(self, values: AnyArray) -> None:
+    def __init__(self, values: AnyArray, *, checked: bool = False) -> None:
         self.values = values
         self.kernel: _core._Dense = _DENSE_KERNELS[values.dtype](values)
-        super().__init__(values.size)
+        super().__init__(values.size, checked=checked)
 
     @property
     def row_bytes(self) -> float:
@@ -152,7 +162,8 @@ class DenseRows(MemoryRows):
 
     def take(self, rows: IntArray) -> DenseRows:
         """Return the given rows, in the given order."""
-        return DenseRows(self.values[rows])
+        self.check_rows(rows)
+        return DenseRows(self.values[rows], checked=True)
 
     def _fault(self, row: int) -> str:
         bad = int(np.flatnonzero(~np.isfinite(self.values[row]))[0])
@@ -162,11 +173,13 @@ class DenseRows(MemoryRows):
 class CsrRows(MemoryRows):
     """Rows of a compressed sparse matrix; the three arrays are used as they are, not copied."""
 
-    def __init__(self, values: AnyArray, columns: AnyArray, starts: AnyArray, n_features: int) -> None:
+    def __init__(
+        self, values: AnyArray, columns: AnyArray, starts: AnyArray, n_features: int, *, checked: bool = False
+    ) -> None:
         self.values, self.columns, self.starts = values, columns, starts
         kernel = _CSR_KERNELS[values.dtype, columns.dtype]
         self.kernel: _core._Csr = kernel(values, columns, starts, n_features)
-        super().__init__(len(values))
+        super().__init__(len(values), checked=checked)
 
     @property
     def row_bytes(self) -> float:
@@ -182,7 +195,7 @@ class CsrRows(MemoryRows):
         values = np.empty(int(starts[-1]), dtype=self.values.dtype)
         columns = np.empty(int(starts[-1]), dtype=self.columns.dtype)
         self.kernel.gather(np.ascontiguousarray(rows, dtype=np.int64), starts, values, columns)
-        return CsrRows(values, columns, starts, self.n_features)
+        return CsrRows(values, columns, starts, self.n_features, checked=True)
 
     def count_stored(self, rows: IntArray) -> IntArray:
         """Return how many values each of the given rows stores; -1 stands for no row."""

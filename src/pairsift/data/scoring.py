@@ -18,7 +18,7 @@ import numpy as np
 from pairsift._typing import AnyArray, BoolArray, FloatArray, IntArray
 from pairsift.data.file_state import FileState
 from pairsift.data.formats import STANDARD_INPUT, check_file, data_format, is_row_store
-from pairsift.data.labels import match_label, show, unknown_labels
+from pairsift.data.labels import is_positive, show, unknown_labels
 from pairsift.data.rows import CsrRows, MemoryRows
 from pairsift.data.svmlight import iterate_svmlight, scan_svmlight
 from pairsift.data.training import open_table, store_encoding
@@ -250,8 +250,8 @@ def _positives(path: Any, y: AnyArray, model: ScoringModel) -> BoolArray:
     labels, places = np.unique(y, return_inverse=True)
     meaning = []
     for label in labels.tolist():
-        found = match_label(model.classes_, label)
+        found = is_positive(model.classes_, label)
         if found is None:
             raise ValueError(f"{path}: {unknown_labels(f'the label {show(label)} occurs', model.classes_)}")
-        meaning.append(bool(found == model.classes_[1]))
+        meaning.append(found)
     return np.array(meaning, dtype=bool)[places]

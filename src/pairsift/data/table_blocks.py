@@ -10,7 +10,7 @@ import numpy as np
 from pairsift._typing import AnyArray, FloatArray
 from pairsift.data.blocks import Block
 from pairsift.data.encoding import numbers_of
-from pairsift.data.labels import match_label, show, unknown_labels
+from pairsift.data.labels import as_array, is_positive, show, unknown_labels
 from pairsift.data.learn_encoding import TableOptions, learn_encoding, plain_labels
 from pairsift.data.problem import check_weights
 from pairsift.data.tables import Table, TableError
@@ -39,7 +39,7 @@ class TableBlocks:
         self.labels, self.row_numbers = learned.labels, learned.row_numbers
 
     def __iter__(self) -> Iterator[Block]:
-        encoding, labels = self.encoding, np.array(self.labels)
+        encoding, labels = self.encoding, as_array(self.labels)
         extra = [name for name in (encoding.label, encoding.weight) if name is not None]
         assert encoding.label is not None
         first = 0
@@ -57,10 +57,10 @@ def positives_of(batch: Any, label: str, labels: Any, table: str) -> AnyArray:
     meaning = np.zeros(len(values), dtype=bool)
     unknown = []
     for place in np.unique(codes).tolist():  # a dictionary may list labels that no row has
-        found = match_label(labels, values[place])
+        found = is_positive(labels, values[place])
         if found is None:
             unknown.append(show(values[place]))
-        meaning[place] = found == labels[1]
+        meaning[place] = bool(found)
     if unknown:
         shown = ", ".join(unknown[:_MOST_SHOWN]) + (", ..." if len(unknown) > _MOST_SHOWN else "")
         words = unknown_labels(f"the label column {label!r} holds {shown}", labels)

@@ -60,12 +60,37 @@ def columns_without_numbers(frame: Any) -> list[str]:
     import numpy as np
 
     found = []
-    for name in getattr(frame, "column_names", None) or list(frame.columns):
+    for name in _names_of(frame):
         try:
             np.asarray(frame[name], dtype=np.float64)
         except (ValueError, TypeError):
             found.append(str(name))
     return found
+
+
+def column_values(frame: Any, name: str) -> Any:
+    """Return a column of a pandas, polars or Arrow table as an array."""
+    import numpy as np
+
+    names = _names_of(frame)
+    if name not in names:
+        shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+        raise ValueError(f"There is no column {name!r}; the columns are {shown}.")
+    column = frame[name]
+    return column.to_numpy(zero_copy_only=False) if hasattr(frame, "column_names") else np.asarray(column)
+
+
+def without_column(frame: Any, name: str) -> Any:
+    """Return a pandas, polars or Arrow table without a column, if it is there."""
+    if name not in _names_of(frame):
+        return frame
+    if hasattr(frame, "column_names"):
+        return frame.drop_columns([name])
+    return frame.drop(columns=[name]) if hasattr(frame, "iloc") else frame.drop(name)
+
+
+def _names_of(frame: Any) -> list[str]:
+    return list(getattr(frame, "column_names", None) or frame.columns)
 
 
 class FrameTable:

@@ -18,7 +18,7 @@ import numpy as np
 from pairsift._typing import AnyArray
 from pairsift.data.file_state import FileState
 from pairsift.data.formats import STANDARD_INPUT, check_file, data_format, is_row_store
-from pairsift.data.labels import match_label, show
+from pairsift.data.labels import as_array, match_label, show
 from pairsift.data.problem import Problem, make_problem, split_binary_labels
 from pairsift.data.rows import DenseRows, MemoryRows
 from pairsift.data.scaling import Scaling, check_kind, learn_scaling
@@ -171,7 +171,7 @@ def open_convert_source(path: str | os.PathLike[str], options: DataOptions | Non
         yield ConvertSource(StoreBlocks(data.store), data.labels[1].item(), data.store.header.extra)
     else:
         with table_source(path, kind, options) as blocks:
-            yield ConvertSource(blocks, blocks.labels[1], {"encoding": blocks.encoding.to_json()})
+            yield ConvertSource(blocks, as_array(blocks.labels)[1].item(), {"encoding": blocks.encoding.to_json()})
 
 
 @contextmanager
@@ -243,7 +243,7 @@ def _from_svmlight(path: str | os.PathLike[str], options: DataOptions) -> Traini
 def _split_labels(path: str | os.PathLike[str], y: AnyArray, options: DataOptions) -> tuple[AnyArray, AnyArray]:
     """Return what `split_binary_labels` does; its errors name the file."""
     try:
-        return split_binary_labels(y, options.positive)
+        return split_binary_labels(y, options.positive, by_meaning=True)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
@@ -280,6 +280,7 @@ def _from_table(blocks: TableBlocks) -> TrainingData:
     encoding = blocks.encoding
     values = None if encoding.sparse else np.empty((blocks.n_rows, encoding.n_features), dtype=encoding.dtype)
     parts: list[MemoryRows] = []
+    labels = as_array(blocks.labels)
     y: list[AnyArray] = []
     weights: list[AnyArray] = []
     for block in blocks:
@@ -288,13 +289,13 @@ def _from_table(blocks: TableBlocks) -> TrainingData:
         else:
             assert isinstance(block.rows, DenseRows)
             values[block.first_row : block.first_row + block.rows.n_rows] = block.rows.values
-        y.append(block.y == blocks.labels[1])
+        y.append(block.y == labels[1])
         weights += [] if block.weights is None else [block.weights]
     rows = join_rows(parts) if values is None else DenseRows(values)
     weight = np.concatenate(weights) if weights else None
     problem = make_problem(rows, np.concatenate(y), weight)
     names = encoding.feature_names
-    return TrainingData(problem, np.array(blocks.labels), names, encoding, row_numbers=blocks.row_numbers)
+    return TrainingData(problem, labels, names, encoding, row_numbers=blocks.row_numbers)
 
 
 def _scaled(data: TrainingData, scale: str) -> TrainingData:

@@ -20,8 +20,8 @@ contain, by bounds on the scores of all rows: for w' = a w + r and a > 0,
 
 and likewise for the lowest positive. Rows that stay home would only have been refused.
 
-With ``sampling="block"`` there is one draw, of as many rows of each class as the budget says, and the driver trains on
-them as it would on all rows in memory, of which it would draw as many.
+With ``method="auto"`` there is one draw, of as many rows of each class as the budget says, and the driver trains on
+them as `AutoRanker` does on rows in memory, of which it would draw as many.
 
 Everything that decides is independent of the partitions: counts are whole numbers, extremes are extremes, rows come in
 the order of their keyed draw, and scores are summed in one order. So the coefficients have the same bits for any
@@ -44,11 +44,10 @@ from pairsift.active import (
     Settings,
     State,
     active_sampling,
+    check_settings,
     make_settings,
 )
-from pairsift.block import BlockState
-from pairsift.block_run import check_options, is_block, settle_options, train
-from pairsift.budget import parse_budget
+from pairsift.budget import Budget, parse_budget
 from pairsift.data.labels import choose_labels
 from pairsift.data.problem import Problem
 from pairsift.engines.columns import Columns
@@ -58,13 +57,17 @@ from pairsift.engines.passes import CountRows, DrawRows, Reach, Seen, checked
 from pairsift.engines.protocol import Engine
 from pairsift.pairs import COLUMNS, Pool, term_weights
 from pairsift.parameters import AUTO, check_count
-from pairsift.strength import Strength, choose_active
+from pairsift.search.growing import AutoState
+from pairsift.search.holdout import NOT_MEASURED, Holdout
+from pairsift.search.options import check_auto, make_auto_settings
+from pairsift.search.run import train_auto
+from pairsift.search.strength import Strength, choose_active
 from pairsift.threshold import model_threshold
 
 ROWS_PER_TERM = 6
 SHARES = (1 / 16, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
 """Of the rows and of the budget, pass by pass."""
-BLOCK_ROWS = 40_000
+AUTO_ROWS = 40_000
 """Of each class by default: fewer than in memory, because they travel."""
 SHARES_AUTO = (1 / 2, 1 / 2)
 """Where C is chosen: the first rows must be many enough to tell strengths apart."""
@@ -94,9 +97,11 @@ class EngineFit:
     counts : Counts
     problem : Problem
         Rows on the driver that are a uniform sample of each class.
-    state : State
-        Of Algorithm 1, or of block training.
+    state : State or AutoState
+        Of Algorithm 1, or of `AutoRanker`.
     strength : Strength
+    holdout : Holdout
+        The AUC on rows used neither for training nor for choosing; NaN for Algorithm 1, which has none.
     n_passes : int
         Passes over the data, the first included.
     rows_moved : int
@@ -109,8 +114,9 @@ class EngineFit:
     theta: float
     counts: Counts
     problem: Problem
-    state: State | BlockState
+    state: State | AutoState
     strength: Strength
+    holdout: Holdout
     n_passes: int
     rows_moved: int
     stayed_home: int
@@ -122,19 +128,39 @@ class EngineFit:
             "rows": self.counts.n_rows,
             "positives": self.counts.n_positive,
             "pairs": self.counts.n_positive * self.counts.n_negative,
-            "pairs_used": self.state.history[-1].pairs,
             "relative_gap": found.relative_gap,
             "converged": bool(found.converged),
             "stop_reason": self.state.stop_reason,
             "passes": self.n_passes,
             "rows_moved": self.rows_moved,
             "rows_stayed_home": self.stayed_home,
-            **(self.state.choice.facts() if isinstance(self.state, BlockState) else {}),
-            **(self.strength.facts() if self.strength.path and isinstance(self.state, State) else {}),
+            **self._method_facts(),
         }
 
+    def attributes(self) -> dict[str, Any]:
+        """Return what only one of the methods has, named as its estimator names it."""
+        if isinstance(self.state, AutoState):
+            choice = self.state.choice
+            return {
+                "terms_": choice.terms,
+                "loss_": choice.mix.loss,
+                "trials_": list(choice.trials),
+                "n_rows_": np.array(self.state.n_rows),
+                "holdout_": self.holdout,
+            }
+        return {
+            "C_path_": list(self.strength.path),
+            "n_pairs_": len(self.state.pool),
+            "n_rejected_": round(sum(done.rejected for done in self.state.history)),
+        }
 
-def count_classes(engine: Engine, columns: Columns, positive: Any = None, *, strict: bool = False) -> Counts:
+    def _method_facts(self) -> dict[str, Any]:
+        if isinstance(self.state, AutoState):
+            return self.state.facts() | {"holdout": self.holdout.facts()}
+        return {"pairs_used": len(self.state.pool), **(self.strength.facts() if self.strength.path else {})}
+
+
+def count_classes(engine: Engine, columns: Columns, positive: Any = None, *, by_meaning: bool = False) -> Counts:
     """Count the rows of each class, in one pass."""
     _check_columns(engine, columns)
     rows: Counter[Any] = Counter()
@@ -147,7 +173,9 @@ def count_classes(engine: Engine, columns: Columns, positive: Any = None, *, str
             weighted[line["label"]] += line["weighted"]
         widths.update(int(width) for width in table.schema.metadata[b"widths"].split())
         n_stored += int(table.schema.metadata[b"n_stored"])
-    labels = choose_labels(rows, positive, strict=strict)
+    if len(rows) > 2:
+        raise ValueError(f"On an engine labels must have exactly two values; got {len(rows):,}.")
+    labels = choose_labels(rows, positive, by_meaning=by_meaning)
     if len(widths) != 1:
         raise ValueError(f"All rows must have one number of features; got rows of {min(widths)} and of {max(widths)}.")
     n_negative, n_positive = (weighted[label] for label in labels)
@@ -163,11 +191,12 @@ def count_classes(engine: Engine, columns: Columns, positive: Any = None, *, str
 def fit_on_engine(
     engine: Engine,
     columns: Columns,
+    method: str,
     options: Mapping[str, Any],
     random_state: int | None = None,
     positive: Any = None,
     *,
-    strict: bool = False,
+    by_meaning: bool = False,
 ) -> EngineFit:
     """Train where the data are.
 
@@ -176,27 +205,33 @@ def fit_on_engine(
     engine : Engine
     columns : Columns
         With a key.
+    method : "auto" or "active"
     options : mapping
-        The parameters of `pairsift.ActiveRankSVM`, without its seed; the budget is in pairs.
+        The parameters of `pairsift.AutoRanker` or `pairsift.ActiveRankSVM` that decide what is learned; the budget is
+        in rows of each class, or in pairs.
     random_state : int, optional
         The same seed and the same keys give the same bits.
     positive : optional
         The positive label; by default the larger one.
-    strict : bool
-        Whether labels other than 0/1, -1/+1 and false/true need `positive`.
+    by_meaning : bool
+        Whether the affirmative or rarer label is positive, as in files, and not the larger one.
     """
-    check_engine_options(options)
+    check_engine_options(method, options)
     if random_state is not None:
         check_count("random_state", random_state, least=0)
-    counts = count_classes(engine, columns, positive, strict=strict)
-    return _Training(engine, columns, counts, options, random_state).run()
+    counts = count_classes(engine, columns, positive, by_meaning=by_meaning)
+    return _Training(engine, columns, counts, options, random_state).run(method)
 
 
-def check_engine_options(options: Mapping[str, Any]) -> None:
+def check_engine_options(method: str, options: Mapping[str, Any]) -> None:
     """Raise `ValueError` for parameters that cannot be used on an engine."""
-    check_options(options)
-    if parse_budget(options["budget"]).pairs is None:
+    (check_auto if method == AUTO else check_settings)(**options)
+    if _budget(method, options).pairs is None:
         raise ValueError(f"On an engine the budget is a number of pairs or rows; got {options['budget']!r}.")
+
+
+def _budget(method: str, options: Mapping[str, Any]) -> Budget:
+    return parse_budget(options["budget"], AUTO_ROWS if method == AUTO else None)
 
 
 class _Training:
@@ -218,24 +253,19 @@ class _Training:
         self._uniform_draws = 0  # the first draws, up to the one where rows stayed home
         self._stayed_home, self._rows_moved, self._n_passes = 0, 0, 1
 
-    def run(self) -> EngineFit:
+    def run(self, method: str) -> EngineFit:
         """Make all passes."""
-        return self._block() if is_block(self._options["sampling"]) else self._pairs()
+        return self._auto() if method == AUTO else self._pairs()
 
-    def _block(self) -> EngineFit:
-        rows = parse_budget(self._options["budget"], BLOCK_ROWS).pairs
+    def _auto(self) -> EngineFit:
+        rows = _budget(AUTO, self._options).pairs
         assert rows is not None
         self._draw(0, rows, 1.0, None)
         problem = self._reservoir.problem()
-        options = settle_options(problem, self._options)
-        if not is_block(options["sampling"]):  # few pairs, which are all here
-            options["C"] = self._strength(problem).C
-        trained = train(problem, options, self._rng, population=self._counts.n_rows)
+        settings = make_auto_settings(problem, **self._options, population=self._counts.n_rows)
+        trained = train_auto(problem, settings, Budget(pairs=rows), self._rng)
         state = trained.state
-        chosen = (
-            Strength(state.choice.C, state.choice.path) if isinstance(state, BlockState) else Strength(options["C"])
-        )
-        return self._finished(state, trained.theta, problem, chosen)
+        return self._finished(state, trained.theta, problem, Strength(state.choice.C), trained.holdout)
 
     def _pairs(self) -> EngineFit:
         budget = parse_budget(self._options["budget"]).pairs
@@ -260,7 +290,14 @@ class _Training:
         theta = model_threshold(sample, settings, state.solution, self._rng)
         return self._finished(state, theta, sample, strength)
 
-    def _finished(self, state: State | BlockState, theta: float, problem: Problem, strength: Strength) -> EngineFit:
+    def _finished(
+        self,
+        state: State | AutoState,
+        theta: float,
+        problem: Problem,
+        strength: Strength,
+        holdout: Holdout = NOT_MEASURED,
+    ) -> EngineFit:
         return EngineFit(
             state.solution.w,
             theta,
@@ -268,6 +305,7 @@ class _Training:
             problem,
             state,
             strength,
+            holdout,
             self._n_passes,
             self._rows_moved,
             self._stayed_home,
@@ -310,7 +348,7 @@ class _Training:
 
     def _may_stay_home(self) -> bool:
         """Whether the sampler looks at nothing but pairs with a margin below 1."""
-        return self._options["sampling"] in _REACHING and self._options["gamma"] in (1, AUTO)
+        return self._options.get("sampling") in _REACHING and self._options["gamma"] == 1
 
     def _rounds(self, problem: Problem, settings: Settings, before: State | None, until: int) -> State:
         """Run rounds until so many terms are chosen."""

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairsift._typing import AnyArray, FloatArray
+from pairsift.data.labels import is_known_pair
 from pairsift.data.problem import Problem, make_problem, split_binary_labels
 from pairsift.data.rows import as_rows
 from pairsift.data.store import RowStore
@@ -19,7 +20,7 @@ from pairsift.data.tables import columns_without_numbers, is_frame
 from pairsift.data.training import store_encoding
 from pairsift.model import score_rows
 from pairsift.stats import auc
-from pairsift.strength import Strength, Tried
+from pairsift.search.strength import Strength, Tried
 from pairsift.words import counted
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class LinearRanker(ClassifierMixin, BaseEstimator):
         y : array of shape (n_rows,)
             Two labels; the larger one is positive.
         sample_weight : array of shape (n_rows,), optional
-            How many times each row counts; a weight of 2 is the row twice, rows of weight 0 are left out.
+            Only the proportions count: a weight of 2 is the row twice, rows of weight 0 are left out.
 
         Returns
         -------
@@ -86,9 +87,14 @@ class LinearRanker(ClassifierMixin, BaseEstimator):
         )
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the AUC: the share of pairs that are ordered right, ties counting one half."""
+        """Return the AUC: the share of pairs that are ordered right, ties counting one half.
+
+        A `RowStore` brings its own labels and weights.
+        """
+        check_is_fitted(self)
         if y is None and isinstance(X, RowStore):
             y = X.labels_between(0, X.n_rows)
+            sample_weight = X.weights_between(0, X.n_rows) if sample_weight is None else sample_weight
         y = np.asarray(y)
         if not np.all(np.isin(y, self.classes_)):
             raise ValueError(f"y must hold the labels of the training, {self.classes_.tolist()}; it has others.")
@@ -116,6 +122,7 @@ class LinearRanker(ClassifierMixin, BaseEstimator):
         except ValueError:
             check_classification_targets(y)  # says it in scikit-learn's words where y is no class label at all
             raise
+        warn_of_words(*self.classes_.tolist())
         return make_problem(rows, positive, sample_weight)
 
     def _validate(self, X: Any, y: Any = "no_validation", *, reset: bool = True) -> Any:
@@ -173,6 +180,17 @@ def warn_unconverged(reached: str, tol: float, n_iter: int, max_iter: int) -> No
         ConvergenceWarning,
         stacklevel=4,
     )
+
+
+def warn_of_words(negative: Any, positive: Any) -> None:
+    """Warn where labels are words that do not say by themselves which one is positive."""
+    if isinstance(positive, str) and not is_known_pair(negative, positive):
+        warnings.warn(
+            f"{positive!r} is taken as the positive label and {negative!r} as the negative one: the last in sorted order "
+            "is positive. If it is the other way round, give y as 0 and 1.",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def make_generator(random_state: Any) -> np.random.Generator:

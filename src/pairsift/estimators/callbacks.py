@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from pairsift.block_run import is_block
-from pairsift.budget import parse_budget
 
 STOPPED = "stopped by a callback"
 
@@ -43,24 +41,26 @@ else:
 
 
 class RoundCallbacks:
-    """Tells the callbacks of an `ActiveRankSVM` of each round; does nothing when it has none.
+    """Tells the callbacks of an estimator of each round; does nothing when it has none.
 
     Parameters
     ----------
-    estimator : ActiveRankSVM
+    estimator : ActiveRankSVM or AutoRanker
     X, y, sample_weight
         What `fit` was called with, for callbacks that score.
+    max_rounds : int, optional
+        How many rounds there will be at most, where that is known.
     """
 
-    def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
+    def __init__(
+        self, estimator: Any, X: Any, y: Any, sample_weight: Any, max_rounds: int | None = None
+    ) -> None:
         self._estimator = estimator
         self._data = {"X": X, "y": y, "metadata": None if sample_weight is None else {"sample_weight": sample_weight}}
         self._root: Any = None
         self._round: Any = None
         if getattr(estimator, "_skl_callbacks", None):
-            pairs = None if is_block(estimator.sampling) else parse_budget(estimator.budget).pairs
-            most = None if pairs is None else -(-pairs // estimator.batch_size)
-            self._root = estimator._init_callback_context(max_subtasks=most)
+            self._root = estimator._init_callback_context(max_subtasks=max_rounds)
             self._root.call_on_fit_task_begin(estimator=estimator, **self._data)
 
     def __call__(self, state: Any) -> str | None:

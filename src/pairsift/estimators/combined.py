@@ -12,7 +12,7 @@ from pairsift.data.rows import MemoryRows
 from pairsift.estimators.base import LinearRanker, make_generator
 from pairsift.parameters import AUTO, check_count, check_flag, check_share, check_strength, check_word
 from pairsift.solvers.combined import fit_combined
-from pairsift.strength import Strength, choose_combined
+from pairsift.search.strength import Strength, choose_combined
 from pairsift.threshold import balanced_threshold
 
 

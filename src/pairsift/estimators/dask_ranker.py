@@ -1,8 +1,7 @@
-"""`ActiveRankSVM` for Dask collections."""
+"""`AutoRanker` and `ActiveRankSVM` for Dask collections."""
 
 from __future__ import annotations
 
-from inspect import signature
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,32 +14,39 @@ from pairsift.engines.columns import Columns
 from pairsift.engines.dask import engine_for, import_dask
 from pairsift.engines.evaluation import auc_on_engine
 from pairsift.engines.parts import LABEL, ROW_ID, WEIGHT
-from pairsift.estimators.active import SETTINGS, ActiveRankSVM
+from pairsift.engines.options import PARAMETERS, options_of_method
 from pairsift.estimators.base import warn_unconverged
 from pairsift.model import score_rows
 from pairsift.stats import AucInterval
 
-_SAMPLING: str = signature(ActiveRankSVM).parameters["sampling"].default
-
 
 class DaskRanker(BaseEstimator):
-    """Linear bipartite ranking (AUC) of Dask arrays and data frames, by active sampling of pairs.
+    """Linear bipartite ranking (AUC) of Dask arrays and data frames.
 
-    Learns what `pairsift.ActiveRankSVM` learns with the same parameters. The partitions are scanned where they are, a
-    few times; the rows that training needs come to this process: docs/clusters.md. Tasks run on the active
-    `distributed.Client`, or on Dask's own scheduler where there is none.
+    Learns what `pairsift.AutoRanker` or `pairsift.ActiveRankSVM` learns with the same parameters. The partitions are
+    scanned where they are, a few times; the rows that training needs come to this process: docs/clusters.md. Tasks run
+    on the active `distributed.Client`, or on Dask's own scheduler where there is none.
 
     Parameters
     ----------
-    C, gamma, sampling, bias_correction, threshold, budget, batch_size, tol, max_iter, loss
-        As in `pairsift.ActiveRankSVM`; the budget is a number of pairs (block: of rows of a class).
+    method : "auto" or "active", default="auto"
+        Whose parameters the others are: those of `pairsift.AutoRanker` ("auto") or of `pairsift.ActiveRankSVM`
+        ("active"). One of the other method is refused; None is the method's default.
+    C, terms, loss, budget, tol, max_iter
+        Of "auto"; the budget is a number of rows of each class, 40,000 by default.
+    C, gamma, sampling, bias_correction, threshold, budget, batch_size, tol, max_iter
+        Of "active"; the budget is a number of pairs.
     random_state : int or None, default=None
         The same seed and the same keys of rows give the same bits, for any number of workers and partitions.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, C_, n_pairs_, n_rejected_, history_, gap_, stop_reason_
-        As in `pairsift.ActiveRankSVM`.
+    coef_, intercept_, classes_, C_, history_, gap_, stop_reason_
+        As in the estimator of the method.
+    terms_, loss_, trials_, n_rows_, holdout_
+        Of "auto".
+    C_path_, n_pairs_, n_rejected_
+        Of "active".
     n_passes_ : int
         Passes over the data.
     n_rows_moved_ : int
@@ -53,19 +59,24 @@ class DaskRanker(BaseEstimator):
 
     def __init__(
         self,
-        C: float | Literal["auto"] = 0.1,
-        gamma: float | Literal["uniform", "auto"] = "auto",
-        sampling: str = _SAMPLING,
-        bias_correction: bool = True,
-        threshold: bool = False,
-        budget: int | Literal["auto"] = "auto",
-        batch_size: int = 100,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
+        method: Literal["auto", "active"] = "auto",
+        C: float | Literal["auto"] | None = None,
+        terms: str | None = None,
+        loss: str | None = None,
+        gamma: float | Literal["uniform"] | None = None,
+        sampling: str | None = None,
+        bias_correction: bool | None = None,
+        threshold: bool | None = None,
+        budget: int | Literal["auto"] | None = None,
+        batch_size: int | None = None,
+        tol: float | None = None,
+        max_iter: int | None = None,
         random_state: int | None = None,
-        loss: str = "auto",
     ) -> None:
+        self.method = method
         self.C = C
+        self.terms = terms
+        self.loss = loss
         self.gamma = gamma
         self.sampling = sampling
         self.bias_correction = bias_correction
@@ -75,7 +86,6 @@ class DaskRanker(BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-        self.loss = loss
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, ids: Any = None) -> Self:
         """Learn to put rows of the larger label ahead.
@@ -93,23 +103,25 @@ class DaskRanker(BaseEstimator):
         -------
         self
         """
+        given = {name: getattr(self, name) for name in PARAMETERS}
+        options = options_of_method(self.method, given)
         engine, features = engine_for(X, y, sample_weight, ids)
         columns = Columns(features, LABEL, None if sample_weight is None else WEIGHT, (ROW_ID,))
-        found = fit_on_engine(engine, columns, self._settings(), self.random_state)
+        found = fit_on_engine(engine, columns, self.method, options, self.random_state)
         solution, state = found.state.solution, found.state
         if not solution.converged:
-            gap = f"a relative duality gap of {solution.relative_gap:.2g}"
-            warn_unconverged(gap, self.tol, solution.n_passes, self.max_iter)
+            gap = f"a relative gap of {solution.relative_gap:.2g}"
+            warn_unconverged(gap, options["tol"], solution.n_passes, options["max_iter"])
         self.coef_, self.intercept_ = found.w[np.newaxis].copy(), np.array([0.0 - found.theta])
         self.classes_ = np.array(found.counts.labels)
         self.n_features_in_ = found.counts.n_features
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(X, "columns"):
             self.feature_names_in_ = np.array(features, dtype=object)
-        self.C_, self.C_path_ = found.strength.C, list(found.strength.path)
-        self.n_pairs_, self.history_, self.gap_ = state.history[-1].pairs, list(state.history), solution.relative_gap
-        self.n_rejected_ = round(sum(done.rejected for done in state.history))
+        self.C_, self.history_, self.gap_ = found.strength.C, list(state.history), solution.relative_gap
         self.stop_reason_ = state.stop_reason
+        for name, value in found.attributes().items():
+            setattr(self, name, value)
         self.n_passes_, self.n_rows_moved_ = found.n_passes, found.rows_moved
         self._sparse = found.counts.sparse
         return self
@@ -142,9 +154,6 @@ class DaskRanker(BaseEstimator):
         engine, features = engine_for(known, y, keyed=False)
         labels = (self.classes_[0].item(), self.classes_[1].item())
         return auc_on_engine(engine, Columns(features, LABEL), labels, self.coef_[0], sparse=self._sparse, level=level)
-
-    def _settings(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in SETTINGS}
 
 
 def _scores(block: Any, w: FloatArray, intercept: float) -> Any:

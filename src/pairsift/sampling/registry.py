@@ -24,7 +24,7 @@ def make_sampler(sampling: str | Sampler) -> Sampler:
     if isinstance(sampling, str):
         if sampling not in SAMPLERS:
             raise ValueError(
-                f"sampling must be one of 'block', {', '.join(map(repr, SAMPLERS))}, or an object with a method "
+                f"sampling must be one of {', '.join(map(repr, SAMPLERS))}, or an object with a method "
                 f"draw(unchosen, count, rng); got {sampling!r}."
             )
         return SAMPLERS[sampling]()

@@ -215,7 +215,7 @@ class Preconditioners:
         pieces, taken = [], 0
         for piece in objective.pieces:
             if taken < SAMPLE_ROWS:
-                pieces.append(piece)
+                pieces.append(_evenly(piece, SAMPLE_ROWS - taken))
                 taken += max(piece.n_positive, piece.n_negative)
         self.written = _work(pieces, objective.mix) <= CHEAP_WORK
         if self.written and objective.mix.gamma > 0:
@@ -324,15 +324,19 @@ def _few_rows(pieces: Sequence[Piece]) -> list[Piece]:
     piece = max(pieces, key=lambda piece: min(piece.n_positive, piece.n_negative))
     rows = piece.rows
     per_row = max(rows.n_stored / max(rows.n_rows, 1), 1.0) * rows.n_features
-    n = max(int(PAIR_WORK / per_row / 2), rows.n_features)
-    i, j = min(n, piece.n_positive), min(n, piece.n_negative)
-    if i + j == rows.n_rows:
-        return [piece]
+    return [_evenly(piece, max(int(PAIR_WORK / per_row / 2), rows.n_features))]
+
+
+def _evenly(piece: Piece, count: int) -> Piece:
+    """Return at most so many rows of each class, evenly spread."""
+    i, j = min(count, piece.n_positive), min(count, piece.n_negative)
+    if i + j == piece.rows.n_rows:
+        return piece
     s, t = piece.positive_weights, piece.negative_weights
     a = np.arange(i) * piece.n_positive // max(i, 1)
     b = np.arange(j) * piece.n_negative // max(j, 1)
-    taken = rows.take(np.concatenate([a, piece.n_positive + b]))
-    return [Piece(taken, i, None if s is None else s[a], None if t is None else t[b])]
+    taken = piece.rows.take(np.concatenate([a, piece.n_positive + b]))
+    return Piece(taken, i, None if s is None else s[a], None if t is None else t[b])
 
 
 def _work(pieces: Sequence[Piece], mix: Mix) -> float:

@@ -63,10 +63,15 @@ class AucDifference(NamedTuple):
 
 
 def auc_interval(y: Any, scores: Any, level: float = 0.95) -> AucInterval:
-    """Return the AUC and its confidence interval after DeLong, in O(N log N).
+    """Return the AUC and a score-type confidence interval with DeLong's variance, in O(N log N).
 
-    The interval lies inside [0, 1] and contains the AUC and more than the AUC, whatever the data: how is written at the
-    top of this module. It is never NaN: at an AUC of 0 or 1, or with one row in a class, it rests on normal scores.
+    The interval holds all true areas that the sample does not contradict, as Wilson's does for a share. The variance at
+    an area ``a`` is that of two normal classes with one spread, scaled to DeLong's estimate; the guess that needs no
+    scaling counts like four more rows of each class, and Student's quantile takes the place of the normal one. For many
+    rows that is ``AUC +- z sqrt(DeLong's variance)``. The formulas are at the top of this module.
+
+    It lies inside [0, 1], contains the AUC and more than the AUC, and is never NaN: at an AUC of 0 or 1, or with one row
+    in a class, it rests on the normal scores alone.
 
     Parameters
     ----------
@@ -91,7 +96,7 @@ def auc_interval(y: Any, scores: Any, level: float = 0.95) -> AucInterval:
 
 
 def interval_of_spreads(
-    estimate: float, counts: tuple[int, int], spreads: tuple[float, float], level: float
+    estimate: float, counts: tuple[float, float], spreads: tuple[float, float], level: float
 ) -> AucInterval:
     """Return the interval of an AUC from (N+, N-) and the sample variances (S+, S-) of the placements."""
     low, high = _score_interval(estimate, counts, spreads, level)
@@ -158,7 +163,7 @@ def placement_variance(area_: FloatArray | float) -> FloatArray:
 
 
 def _score_interval(
-    estimate: float, counts: tuple[int, int], spreads: tuple[float, float], level: float
+    estimate: float, counts: tuple[float, float], spreads: tuple[float, float], level: float
 ) -> tuple[float, float]:
     expected = float(placement_variance(estimate))
     terms, degrees = [], []

@@ -1,4 +1,4 @@
-"""What block training chooses: loss, gamma and C, with the trials that led there."""
+"""What a fit chooses: terms, loss and C, with the trials that led there."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ from typing import Any, NamedTuple
 
 from pairsift.solvers.mixed_objective import Mix
 from pairsift.solvers.mixed_solution import MixedSolution
-from pairsift.strength.walk import Tried
+
+PAIRS, POINTS = "pairs", "points"
+
+
+def terms_of(mix: Mix) -> str:
+    """Return what a loss is taken over, as users name it."""
+    return PAIRS if mix.gamma == 1 else POINTS
 
 
 class Trial(NamedTuple):
-    """A loss, gamma and C that were tried: their AUC on the held-out rows, with the 95 % interval."""
+    """Terms, loss and C that were tried: their AUC on the held-out rows, with the 95 % interval."""
 
+    terms: str
     loss: str
-    gamma: float
     C: float
-    auc: float
+    value: float
     low: float
     high: float
 
@@ -35,18 +41,16 @@ class Choice:
     steps: int | None = None
 
     @property
-    def path(self) -> tuple[Tried, ...]:
-        """The strengths that were tried with the chosen loss and gamma."""
-        mine = [trial for trial in self.trials if (trial.loss, trial.gamma) == (self.mix.loss, self.mix.gamma)]
-        return tuple(sorted(Tried(*trial[2:]) for trial in mine))
+    def terms(self) -> str:
+        """What the loss is taken over."""
+        return terms_of(self.mix)
 
     def facts(self) -> dict[str, Any]:
         """Return it as a model file keeps it."""
         return {
+            "terms": self.terms,
             "loss": self.mix.loss,
-            "gamma": self.mix.gamma,
             "C": self.C,
             **({} if self.steps is None else {"steps": self.steps}),
-            "C_path": [list(tried) for tried in self.path],
             "trials": [list(trial) for trial in self.trials],
         }

@@ -31,7 +31,7 @@ from pairsift.solvers.newton import newton_iterates
 from pairsift.solvers.pointwise import pointwise_terms
 from pairsift.solvers.preconditioner import Preconditioners
 from pairsift.solvers.terms import DualSolution, Terms
-from pairsift.strength.walk import MOST_STEPS
+from pairsift.search.walk import MOST_STEPS
 
 PATH_ROWS = 5000
 WIDE_PATH_ROWS = 2000

@@ -1,16 +1,16 @@
-"""The walk along the strengths: from the default up while that helps, else down while that helps.
+"""The walk along C: from the default up while that helps, else down while that helps; then the rule decides.
 
 AUC as a function of C rises, is flat over decades, and on some data falls again; the cost of a fit rises with C. So
 the walk begins at the default and takes a step of a decade only where the held-out rows show a gain: one above
-`LEAST_GAIN`, and above half its standard error going up or the whole of it going down (a C too small costs more than
-one too large). Where AUC is flat, or the rows are too few to tell, the default stays, and large C, whose fits are the
-dearest, are not tried where they cannot win. A last half step back is taken where it costs less than `LEAST_GAIN`.
+`WORTH_A_STEP`, and above half its standard error going up or the whole of it going down (a C too small costs more than
+one too large). So large C, whose fits are the dearest, are not tried where they cannot win. Of all that was tried the
+one nearest the default is taken that cannot be told from the best (`pairsift.search.rule`); half a step back towards
+the default may be tried last.
 
-Far below the useful strengths every pair has a loss, w is proportional to C, and all C give one order of the rows.
-There, no gain says nothing: the walk goes on up while |w| still grows nearly as C does. Far above them w has reached
-the widest margin that the rows allow and no longer changes: there the walk goes on down until it does. Either holds
-only while AUC does not fall: an order that got worse shows a fit that is not there yet, as with columns of very
-different sizes.
+Far below the useful C every pair has a loss, w is proportional to C, and all C give one order of the rows. There, no
+gain says nothing: the walk goes on up while |w| still grows nearly as C does. Far above them w has reached the widest
+margin that the rows allow and no longer changes: there the walk goes on down until it does. Either holds only while AUC
+does not fall: an order that got worse shows a fit that is not there yet, as with columns of very different sizes.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from typing import NamedTuple
 import numpy as np
 
 from pairsift._typing import FloatArray
-from pairsift.strength.judge import LEVEL_95, Verdict
-from pairsift.strength.steps import Found, outcome
+from pairsift.judge import LEVEL_95, Verdict
+from pairsift.search.rule import error_of_mean, is_shown
+from pairsift.search.steps import Found, outcome
 
 STEP = 10.0
 MOST_STEPS = 3
 MOST_IDLE_STEPS = 8
-LEAST_GAIN = 1e-4
+WORTH_A_STEP = 1e-4
 ERRORS_UP = 0.5
 ERRORS_DOWN = 1.0
 # |w| that grows by at least this power of the step is still held back by C alone; below that power, not at all.
@@ -74,6 +75,8 @@ class Walk:
 
     def __init__(self, parts: Sequence[tuple[Path, Callable[[FloatArray], Verdict]]]) -> None:
         self._parts = parts
+        self._points: list[_Point] = []
+        self._default = 1.0
         self.tried: list[Tried] = []
 
     def run(self, default: float) -> float:
@@ -81,19 +84,26 @@ class Walk:
         return outcome(self.steps(default))
 
     def steps(self, default: float, *, half_step: bool = True) -> _Steps[float]:
-        """Yield after each trial, and return the chosen strength; without `half_step` none is taken back."""
+        """Yield after each trial, and return the chosen C; without `half_step` none lies between the decades."""
+        self._default = default
         start = yield from self._try(default)
         best = yield from self._up(start)
         if best is start:
-            lowest = yield from self._down(start)
-            return lowest.C
-        if not half_step:
-            return best.C
-        between = yield from self._try(best.C / math.sqrt(STEP))
-        return between.C if between.auc >= best.auc - LEAST_GAIN else best.C
+            yield from self._down(start)
+        chosen = self.chosen()
+        if half_step and chosen != default:
+            yield from self._try(chosen * (1 / math.sqrt(STEP) if chosen > default else math.sqrt(STEP)))
+        return self.chosen()
+
+    def chosen(self) -> float:
+        """Return the C nearest the default, of those tried so far that cannot be told from the best."""
+        best = max(self._points, key=lambda point: point.auc)
+        good = [point for point in self._points if not _is_better(best, point)]
+        return min(good, key=lambda point: (abs(math.log(point.C / self._default)), point.C)).C
 
     def see(self, C: float) -> _Steps[float]:
-        """Try one strength, and return it."""
+        """Try one C, and return it."""
+        self._default = C
         yield from self._try(C)
         return C
 
@@ -103,27 +113,26 @@ class Walk:
         while taken < most and idle < MOST_IDLE_STEPS:
             above = yield from self._try(best.C * STEP)
             growth = _growth(best, above)
-            if growth > LINEAR and not _is_better(best, above, ERRORS_UP):
+            if growth > LINEAR and not _is_worth(best, above, ERRORS_UP):
                 idle += 1
-            elif growth > SATURATED and _is_better(above, best, ERRORS_UP):
+            elif growth > SATURATED and _is_worth(above, best, ERRORS_UP):
                 taken += 1
             else:
                 break
             best = above
         return best
 
-    def _down(self, start: _Point) -> _Steps[_Point]:
+    def _down(self, start: _Point) -> _Steps[None]:
         best, taken, idle = start, 0, 0
         while taken < MOST_STEPS and idle < MOST_IDLE_STEPS:
             below = yield from self._try(best.C / STEP)
-            if _is_better(below, best, ERRORS_DOWN):
+            if _is_worth(below, best, ERRORS_DOWN):
                 taken += 1
-            elif _growth(below, best) < SATURATED and not _is_better(best, below, ERRORS_UP):
+            elif _growth(below, best) < SATURATED and not _is_worth(best, below, ERRORS_UP):
                 idle += 1
             else:
                 break
             best = below
-        return best if taken else start
 
     def _try(self, C: float) -> _Steps[_Point]:
         verdicts, lengths = [], []
@@ -132,6 +141,7 @@ class Walk:
             verdicts.append(judge(w))
             lengths.append(float(np.sqrt(np.sum(w * w))))
         point = _Point(C, verdicts, float(np.mean(lengths)))
+        self._points.append(point)
         self.tried.append(tried(C, verdicts))
         yield
         return point
@@ -140,18 +150,24 @@ class Walk:
 def tried(C: float, verdicts: Sequence[Verdict]) -> Tried:
     """Return the mean AUC of a strength on all held-out parts, with its interval."""
     mean = float(np.mean([verdict.auc for verdict in verdicts]))
-    reach = LEVEL_95 * _error_of_mean([verdict.error for verdict in verdicts])
+    reach = LEVEL_95 * error_of_mean([verdict.error for verdict in verdicts])
     return Tried(C, mean, max(mean - reach, 0.0), min(mean + reach, 1.0))
 
 
-def _is_better(new: _Point, old: _Point, errors: float) -> bool:
+def _difference(new: _Point, old: _Point) -> tuple[float, float]:
+    """Return the mean gain over all parts, and its standard error."""
     pairs = zip(new.verdicts, old.verdicts, strict=True)
-    gains, spreads = zip(*(one.gain_over(other) for one, other in pairs), strict=True)
-    return float(np.mean(gains)) > max(LEAST_GAIN, errors * _error_of_mean(spreads))
+    gains, errors = zip(*(one.gain_over(other) for one, other in pairs), strict=True)
+    return float(np.mean(gains)), error_of_mean(errors)
 
 
-def _error_of_mean(errors: Sequence[float]) -> float:
-    return math.sqrt(sum(error**2 for error in errors)) / len(errors)
+def _is_better(new: _Point, old: _Point) -> bool:
+    return is_shown(*_difference(new, old))
+
+
+def _is_worth(new: _Point, old: _Point, errors: float) -> bool:
+    gain, error = _difference(new, old)
+    return gain > max(WORTH_A_STEP, errors * error)
 
 
 def _growth(below: _Point, above: _Point) -> float:

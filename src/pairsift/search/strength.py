@@ -17,9 +17,9 @@ from pairsift.active import make_settings
 from pairsift.data.holdout import hold_out
 from pairsift.data.problem import Problem
 from pairsift.solvers.combined import PointLoss
-from pairsift.strength.judge import Judge
-from pairsift.strength.paths import ActivePath, CombinedPath, ExactPath, PointwisePath
-from pairsift.strength.walk import Path, Tried, Walk
+from pairsift.judge import Judge
+from pairsift.search.paths import ActivePath, CombinedPath, ExactPath, PointwisePath
+from pairsift.search.walk import Path, Tried, Walk
 
 DEFAULT_PAIR_C = 0.1
 DEFAULT_TOTAL_C = 800.0

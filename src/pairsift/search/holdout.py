@@ -1,0 +1,109 @@
+"""How good a fit is on rows used neither for training nor for choosing.
+
+With many rows a part of its own was held out, and the model itself is measured on it. With few rows the whole fit, with
+all that it chooses, is repeated on four fifths of the rows and measured on the last fifth, five times; the AUC is the
+mean over the held-out positives of the negatives of their fold that they beat. Its variance is that of these placements
+over all folds (LeDell, Petersen and van der Laan 2015), and the interval that of `pairsift.auc_interval`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from pairsift._typing import BoolArray, FloatArray
+from pairsift.data.drawn_rows import Drawing, Piece
+from pairsift.data.held_by import HeldBy
+from pairsift.data.problem import Problem
+from pairsift.search.growing import AutoSettings, auto_training
+from pairsift.judge import Judge, auc_of_parts
+from pairsift.search.parts import RowOrder, fold_bounds
+from pairsift.training_run import KEEP, Consumer, follow
+
+
+class Holdout(NamedTuple):
+    """The AUC on held-out rows, with its 95 % interval; NaN where it could not be measured."""
+
+    value: float
+    low: float
+    high: float
+
+    def facts(self) -> dict[str, float] | None:
+        """Return it as a model file keeps it; None where nothing was measured."""
+        return None if math.isnan(self.value) else dict(self._asdict())
+
+
+NOT_MEASURED = Holdout(float("nan"), float("nan"), float("nan"))
+
+
+def measured(folds: Sequence[tuple[Piece, FloatArray]]) -> Holdout:
+    """Return the AUC of held-out pieces, each scored by its own w; all have both classes."""
+    return Holdout(*auc_of_parts([Judge.of(piece)(w) for piece, w in folds]))
+
+
+def measured_by_folds(
+    problem: Problem,
+    settings: AutoSettings,
+    rng: np.random.Generator,
+    consumers: Sequence[Consumer],
+    on_interrupt: str,
+    seconds: float | None,
+) -> Holdout:
+    """Repeat a fit on folds and measure each on the rest, as long as there is time for another."""
+    started, longest = perf_counter(), 0.0
+    done: list[tuple[Piece, FloatArray]] = []
+    try:
+        for training, held_by, judging in _folds(problem, settings, rng):
+            before = perf_counter()
+            if seconds is not None and before - started + longest > seconds:
+                break
+            inner = replace(settings, holds_out=False, held_by=held_by)
+            state, reason = follow(auto_training(training, inner, rng), consumers)
+            if reason is not None:
+                break
+            done.append((judging, state.solution.w))
+            longest = max(longest, perf_counter() - before)
+    except KeyboardInterrupt:
+        if on_interrupt != KEEP:
+            raise
+    return measured(done) if done else NOT_MEASURED
+
+
+def _folds(
+    problem: Problem, settings: AutoSettings, rng: np.random.Generator
+) -> Iterator[tuple[Problem, HeldBy | None, Piece]]:
+    """Yield for each fold the rows to learn from, what they are held out by, and the rows of the fold."""
+    order = RowOrder(int(rng.integers(2**63)), settings.held_by)
+    most = max(problem.n_positive, problem.n_negative) if settings.rows is None else settings.rows
+    piece = Drawing(problem, rng, order=order).draw(most, most)
+    assert piece is not None
+    assert piece.order is not None
+    bounds = fold_bounds([piece])
+    if bounds is None:
+        return
+    fold = np.searchsorted(bounds, piece.order, side="left")
+    for k in range(len(bounds) + 1):
+        yield _problem(piece, fold != k), _held_by(piece, settings.held_by), piece.only(fold == k)
+
+
+def _problem(piece: Piece, kept: BoolArray) -> Problem:
+    n, s, t = piece.n_positive, piece.positive_weights, piece.negative_weights
+    return Problem(
+        piece.rows,
+        np.flatnonzero(kept[:n]),
+        n + np.flatnonzero(kept[n:]),
+        None if s is None else s[kept[:n]],
+        None if t is None else t[kept[n:]],
+    )
+
+
+def _held_by(piece: Piece, column: HeldBy | None) -> HeldBy | None:
+    """Return the column for the rows of a piece; its order has one number for each value."""
+    if column is None:
+        return None
+    return HeldBy(column.name, np.unique(piece.order, return_inverse=True)[1], in_time=False)

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pairsift.block import choose, grow
 from scipy.sparse import csr_array, random_array
 from sklearn.linear_model import LogisticRegression
 
 from in_process import run
 from pairsift import ActiveRankSVM, RankSVM, RowStore, WeightedSVM, auc, load_model, make_ranking
-from pairsift.block import choose, grow
 from pairsift.data.problem import make_problem
 from pairsift.data.rows import as_rows
 

@@ -4,13 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from pairsift.block import choose, early
 from scipy.sparse import csr_array, random_array
 from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import normalize
 
 from in_process import run
 from pairsift import ActiveRankSVM, auc, load_model
-from pairsift.block import choose, early
 from pairsift.data.drawn_rows import Drawing
 from pairsift.data.problem import make_problem
 from pairsift.data.rows import as_rows

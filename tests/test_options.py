@@ -7,17 +7,17 @@ import re
 
 import click
 import pytest
+from pairsift.block import AUTO_ROWS, choose, grow
 
 import pairsift
 from pairsift import active, budget, calibration, estimators, model_file, pair_features, threshold, validation
-from pairsift.block import AUTO_ROWS, choose, grow
 from pairsift.budget import parse_budget
 from pairsift.cli.fit import CALIBRATION_SHARE
 from pairsift.cli.methods import DEFAULTS
 from pairsift.data import holdout, learn_encoding, rows
 from pairsift.sampling.registry import SAMPLERS
-from pairsift.solvers import dual
 from pairsift.search.strength import choose as strength
+from pairsift.solvers import dual
 from test_docs import PAGES, ROOT, name_of
 from test_help_and_completion import every_command
 

@@ -27,7 +27,11 @@ from pairsift.data.blocks import ArrayBlocks
 from pairsift.data.convert import convert
 from pairsift.data.problem import make_problem
 from pairsift.data.rows import as_rows
+from pairsift.judge import Judge, Verdict
 from pairsift.sampling import make_sampler
+from pairsift.search.paths import DESCENT_GAP, NEWTON_GAP, ActivePath, ExactPath, PointwisePath
+from pairsift.search.strength import choose_exact
+from pairsift.search.walk import LEAST_GAIN, Walk
 from pairsift.solvers.dual import solve_dual
 from pairsift.solvers.exact import FIRST_WIDTH
 from pairsift.solvers.full_objective import FullObjective
@@ -35,10 +39,6 @@ from pairsift.solvers.newton import newton_iterates
 from pairsift.solvers.pointwise import fit_pointwise
 from pairsift.solvers.preconditioner import Preconditioners
 from pairsift.solvers.terms import Terms
-from pairsift.search.strength import choose_exact
-from pairsift.judge import Judge, Verdict
-from pairsift.search.paths import DESCENT_GAP, NEWTON_GAP, ActivePath, ExactPath, PointwisePath
-from pairsift.search.walk import LEAST_GAIN, Walk
 
 SoftCorrect = partial(ActiveRankSVM, sampling="soft-correct")  # block training chooses in its own way: test_block.py
 ESTIMATORS = [SoftCorrect, RankSVM, WeightedSVM, CombinedRankingRegression]

@@ -5,8 +5,9 @@ paper has a test file: seeds alone would say little of methods that end at one o
 validation part of the training rows of each split (`pairsift.experiments.tuning`), and is then trained on all of them.
 The differences of a split have DeLong's paired standard error; the mean of the five has the root of the sum of their
 squares, divided by five. CPU times are the least of `--repeats`, ours and one fit of LIBLINEAR's WSVM at the paper's
-strength in turns, on the first split; ours without the measurement on held-out rows, and with it. `seeds` fits ten seeds on all training rows and
-prints which C they choose. Fits are kept in `--state`, and one that is there is not made again.
+strength in turns, on the first split; ours without the measurement on held-out rows, and with it. `seeds` fits ten
+seeds on all training rows and prints which C they choose. Fits are kept in `--state`, and one that is there is not made
+again.
 
     python tools/measure_auto.py --state auto-peers --what peers --sets a9a,bank
     python tools/measure_auto.py --state auto-peers --what ours,table
@@ -139,7 +140,18 @@ def time_beside_liblinear(name: str, repeats: int) -> Fit:
 
 def print_table(sets: list[str], state: State) -> None:
     """Print a line a set for ours and the peers whose fits on all splits are there."""
-    head = ["set", "ours", "chosen", *PEERS, "ours - best peer", "95 %", "CPU s", "with holdout_", "LIBLINEAR s", "ratio"]
+    head = [
+        "set",
+        "ours",
+        "chosen",
+        *PEERS,
+        "ours - best peer",
+        "95 %",
+        "CPU s",
+        "with holdout_",
+        "LIBLINEAR s",
+        "ratio",
+    ]
     print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
     for name in sets:
         fits = {method: [state.get(name, method, k) for k in SPLITS] for method in (OURS, *PEERS)}
@@ -162,7 +174,12 @@ def _cells(fits: dict[str, list[Any]], times: Fit | None) -> list[str]:
     interval = f"{difference - reach:+.4f} to {difference + reach:+.4f}: {verdict}"
     timed = ["", "", "", ""]
     if times is not None:
-        timed = [f"{times['ours']:.3f}", f"{times['measuring']:.3f}", f"{times['theirs']:.3f}", f"{times['ours'] / times['theirs']:.2f}"]
+        timed = [
+            f"{times['ours']:.3f}",
+            f"{times['measuring']:.3f}",
+            f"{times['theirs']:.3f}",
+            f"{times['ours'] / times['theirs']:.2f}",
+        ]
     return [f"{means[OURS]:.4f}", chosen, *peers, f"{difference:+.4f}", interval, *timed]
 
 

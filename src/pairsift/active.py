@@ -144,8 +144,8 @@ def check_settings(
         raise ValueError("threshold=True needs points, in which a threshold counts: give gamma below 1.")
     if not bias_correction and sampling in WITHOUT_BIAS:
         raise ValueError(
-            f"bias_correction=False is for soft samplings; with sampling={sampling!r} every pair has the probability 1, "
-            "and there is no bias."
+            f"bias_correction=False is for soft samplings; with sampling={sampling!r} every pair has the probability "
+            "1, and there is no bias."
         )
 
 

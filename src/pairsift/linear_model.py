@@ -233,16 +233,25 @@ def as_model(model: Any) -> LinearModel:
 
 
 def _training_facts(model: Any) -> dict[str, Any]:
-    """Return what a fitted `ActiveRankSVM` tells of its training, as `pairsift fit` records it."""
+    """Return what a fitted `AutoRanker` or `ActiveRankSVM` tells of its training, as `pairsift fit` records it."""
+    shared = {"stop_reason": model.stop_reason_, "relative_gap": float(model.gap_)}
+    if hasattr(model, "n_rows_"):
+        negative, positive = model.n_rows_.tolist()
+        return {
+            "terms": model.terms_,
+            "loss": model.loss_,
+            "C": float(model.C_),
+            "trials": [list(trial) for trial in model.trials_],
+            "rows_used": {"negative": negative, "positive": positive},
+            "holdout": model.holdout_.facts(),
+            **shared,
+            "history": {"rows": [record.rows for record in model.history_]},
+        }
     rounds = [(record.pairs, float(record.rejected)) for record in model.history_]
-    rows = getattr(model.history_[-1], "rows", None)  # block training draws rows
-    drawn = {} if rows is None else {"rows_used": int(rows), "loss": model.loss_, "gamma": float(model.gamma_)}
     return {
-        **drawn,
         "pairs_used": int(model.n_pairs_),
         "pairs_rejected": int(model.n_rejected_),
-        "stop_reason": model.stop_reason_,
-        "relative_gap": float(model.gap_),
+        **shared,
         "history": {"pairs": [pairs for pairs, _ in rounds], "rejected": [rejected for _, rejected in rounds]},
     }
 

@@ -66,10 +66,14 @@ class _RankerParams(HasFeaturesCol, HasLabelCol, HasWeightCol, HasPredictionCol,
         Params._dummy(), "featuresCols", "columns of numbers, instead of featuresCol", TypeConverters.toListString
     )
     method: Any = Param(Params._dummy(), "method", '"auto" or "active"', TypeConverters.toString)
-    C: Any = Param(Params._dummy(), "C", 'weight of the mean loss (active: of a chosen pair), or "auto"', _number_or_word)
+    C: Any = Param(
+        Params._dummy(), "C", 'weight of the mean loss (active: of a chosen pair), or "auto"', _number_or_word
+    )
     terms: Any = Param(Params._dummy(), "terms", 'auto: "pairs", "points" or "auto"', TypeConverters.toString)
     loss: Any = Param(Params._dummy(), "loss", 'auto: a loss, or "auto"', TypeConverters.toString)
-    gamma: Any = Param(Params._dummy(), "gamma", 'active: pairs against points, in [0, 1] or "uniform"', _number_or_word)
+    gamma: Any = Param(
+        Params._dummy(), "gamma", 'active: pairs against points, in [0, 1] or "uniform"', _number_or_word
+    )
     sampling: Any = Param(Params._dummy(), "sampling", "active: the sampler", TypeConverters.toString)
     bias_correction: Any = Param(
         Params._dummy(), "bias_correction", "active: weight pairs by 1 / p", TypeConverters.toBoolean

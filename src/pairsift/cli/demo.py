@@ -19,7 +19,7 @@ class _Line(NamedTuple):
     low: float
     high: float
     seconds: float
-    pairs: str
+    rows: str
 
 
 @click.command()
@@ -28,7 +28,7 @@ class _Line(NamedTuple):
 @click.option("--write", metavar="FOLDER", help="Only write train.svm and test.svm there, to try the commands on.")
 @JSON
 def demo(rows: int, random_state: int, write: str | None, as_json: bool) -> None:
-    """Compare ActiveRankSVM with logistic regression on generated rows and on a small real set."""
+    """Compare AutoRanker with logistic regression on generated rows and on a small real set."""
     if write is not None:
         _write_files(write, random_state)
         return
@@ -52,7 +52,7 @@ def demo(rows: int, random_state: int, write: str | None, as_json: bool) -> None
             "Where the intervals overlap widely, as they may here, the simpler method is as good: measure on your own\n"
             "data before you choose. Next, with rows to try on, or a file of your own in the place of train.svm:\n"
             f"  {_own_name()} demo --write .\n"
-            f"  {_own_name()} fit train.svm -o model.safetensors --C auto"
+            f"  {_own_name()} fit train.svm -o model.safetensors"
         )
 
 
@@ -122,13 +122,11 @@ def _breast_cancer(seed: int) -> tuple[Any, Any, Any, Any]:
 def _compare(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> list[_Line]:
     from sklearn.linear_model import LogisticRegression
 
-    from pairsift import ActiveRankSVM, auc_interval
+    from pairsift import AutoRanker, auc_interval
 
-    n_positive = int(y.sum())
-    there_are = n_positive * (len(y) - n_positive)
     lines = []
     for name, model in (
-        ("ActiveRankSVM", ActiveRankSVM(random_state=seed)),
+        ("AutoRanker", AutoRanker(random_state=seed)),
         ("logistic regression", LogisticRegression(class_weight="balanced", max_iter=1000)),
     ):
         started = time.perf_counter()
@@ -136,9 +134,8 @@ def _compare(X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> list[_Line]
         seconds = time.perf_counter() - started
         interval = auc_interval(y_test, model.decision_function(X_test))
         used = f"{len(y):,} rows"
-        if isinstance(model, ActiveRankSVM):
-            rows = getattr(model.history_[-1], "rows", None)  # block training; few rows have all their trained on
-            used = f"{model.n_pairs_:,} of {there_are:,} pairs" if rows is None else f"{rows:,} of {used}"
+        if isinstance(model, AutoRanker):
+            used = f"{model.n_rows_.sum():,} of {used}"
         lines.append(_Line(name, *interval, seconds, used))
     return lines
 
@@ -148,4 +145,4 @@ def _show(title: str, lines: list[_Line]) -> None:
     click.echo(f"  {'method':<21}{'held-out AUC':<26}{'training':>10}   trained on")
     for line in lines:
         interval = f"{line.auc:.4f} ({line.low:.4f} to {line.high:.4f})"
-        click.echo(f"  {line.method:<21}{interval:<26}{line.seconds:>8.2f} s   {line.pairs}")
+        click.echo(f"  {line.method:<21}{interval:<26}{line.seconds:>8.2f} s   {line.rows}")

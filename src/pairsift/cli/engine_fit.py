@@ -30,8 +30,8 @@ def check_engine(
         raise click.UsageError(f"--engine must be spark://HOST:PORT, dask://HOST:PORT or local[N]; got {engine!r}.")
     if method not in METHODS or any(others) or options.get("validation") or options.get("early_stopping"):
         raise click.UsageError(
-            "--engine trains by --method auto or active, without --checkpoint, --calibration, --scale, --holdout-by and "
-            "--validation."
+            "--engine trains by --method auto or active, without --checkpoint, --calibration, --scale, --holdout-by "
+            "and --validation."
         )
     if reading.categorical or reading.impute or reading.format not in (None, "parquet"):
         raise click.UsageError("--engine reads Parquet with columns of numbers; --categorical and --impute do not go.")
@@ -66,9 +66,7 @@ def fit_on(
             raise ValueError(f"{data}: no column is left to learn from, besides the label.")
         assert reading.label is not None
         columns = Columns(features, reading.label, reading.weight, key)
-        found = fit_on_engine(
-            opened, columns, method, training, random_state, reading.positive, by_meaning=True
-        )
+        found = fit_on_engine(opened, columns, method, training, random_state, reading.positive, by_meaning=True)
     facts = {**found.facts(), "engine": engine, "seconds_fitting": round(time.perf_counter() - started, 3)}
     settings = {"method": method, **training, "random_state": random_state}
     _save(output, found, features, reading, {"settings": settings, "training": facts})

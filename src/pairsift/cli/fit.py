@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pairsift.cli.methods import DEFAULTS, FITS, check_options, choose_strength, fit_active, options_of
+from pairsift.cli.fit_text import engine_sentence, fit_sentence
+from pairsift.cli.methods import DEFAULTS, FITS, check_options, choose_strength, fit_active, fit_auto, options_of
 from pairsift.cli.options import JSON, data_options, output_option, pop_data_options
 from pairsift.cli.streams import check_output
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from pairsift.probabilities import Method
 
 CALIBRATION_SHARE = 0.1
-SAMPLINGS = ["block", "random", "soft-close", "soft-correct", "soft-tolerant", "hard-close", "hard-correct"]
+SAMPLINGS = ["random", "soft-close", "soft-correct", "soft-tolerant", "hard-close", "hard-correct"]
 
 
 def _number_or_word(context: click.Context, parameter: click.Parameter, text: str | None) -> float | str | None:
@@ -40,61 +42,74 @@ def _budget(context: click.Context, parameter: click.Parameter, text: str | None
 @click.option(
     "--method",
     type=click.Choice(list(DEFAULTS)),
-    default="active",
+    default="auto",
     show_default=True,
-    help="Active sampling of pairs; exact RankSVM over all pairs; point-wise SVM; combined ranking and regression.",
+    help="auto chooses everything on held-out rows; active samples pairs as the paper does; exact RankSVM over all "
+    "pairs; point-wise SVM; combined ranking and regression.",
 )
 @click.option(
     "--C",
     "C",
     callback=_number_or_word,
-    help='Strength: how much errors on the training rows count against large coefficients. Give "auto" to have it '
-    "chosen on held-out rows. Without a word it is 0.1 for active and 800 for the others, the same weight in all.",
+    help='Weight of the mean loss (active: of a chosen pair), or "auto": chosen on held-out rows.  [default: auto for '
+    "auto, 0.1 for active, 800 for the others]",
 )
 @click.option(
-    "--gamma",
-    callback=_number_or_word,
-    help='Pairs against points: in [0, 1], "uniform" or "auto" (block: chosen; else 1).  [default: auto]',
+    "--terms",
+    type=click.Choice(["auto", "pairs", "points"]),
+    help="Of auto: learn from pairs of rows, or from single rows.  [default: auto]",
 )
 @click.option(
-    "--sampling",
-    type=click.Choice(SAMPLINGS),
-    help="block draws rows, the others are the paper's and draw pairs.  [default: block]",
+    "--loss",
+    type=click.Choice(["auto", "hinge", "squared_hinge", "logistic"]),
+    help="Of auto (the default is auto), and of exact (hinge or squared_hinge; the default is hinge).",
 )
-@click.option("--bias-correction/--no-bias-correction", default=None, help="Weight pairs by 1 / p.  [default: yes]")
+@click.option(
+    "--holdout-by",
+    metavar="COLUMN",
+    help="Of auto: hold out the latest values of a date or number, or whole values of a column of words; the column is "
+    "not learned from.",
+)
+@click.option(
+    "--gamma", callback=_number_or_word, help='Of active: pairs against points, in [0, 1] or "uniform".  [default: 1]'
+)
+@click.option(
+    "--sampling", type=click.Choice(SAMPLINGS), help="Of active: how pairs are drawn.  [default: soft-correct]"
+)
+@click.option(
+    "--bias-correction/--no-bias-correction", default=None, help="Of active: weight pairs by 1 / p.  [default: yes]"
+)
 @click.option(
     "--threshold/--no-threshold", default=None, help="Learn a threshold from the points.  [default: only combined]"
 )
 @click.option(
     "--budget",
     callback=_budget,
-    help="Pairs (block: rows of a class) as 8000, seconds as 30s, bytes as 2GB, or auto: 8000 pairs, 100000 rows.  "
-    "[default: auto]",
+    help="Rows of each class (active: pairs) as 8000, seconds as 30s, bytes as 2GB.  [default: 100000 rows, 8000 "
+    "pairs]",
 )
-@click.option("--batch-size", type=int, help="Pairs drawn a round.  [default: 100]")
-@click.option(
-    "--loss",
-    type=click.Choice(["auto", "hinge", "squared_hinge", "logistic"]),
-    help="Of exact: hinge (the default) or squared_hinge; of block: hinge, squared_hinge, logistic or auto (the "
-    "default).",
-)
+@click.option("--batch-size", type=int, help="Of active: pairs drawn a round.  [default: 100]")
 @click.option("--point-loss", type=click.Choice(["hinge", "squared"]), help="Of combined.  [default: hinge]")
 @click.option("--pair-probability", type=float, help="Chance that a step of combined takes a pair.  [default: 0.5]")
 @click.option("--n-steps", type=int, help="Steps of combined.  [default: 100000]")
 @click.option("--tol", type=float, help="Relative duality gap to reach.  [default: 0.001]")
 @click.option("--max-iter", type=int, help="Passes at most in the last solve.  [default: 1000]")
-@click.option("--validation", type=float, help="Share of the rows to hold out and watch, as 0.1.  [default: 0]")
-@click.option("--early-stopping/--no-early-stopping", default=None, help="Stop when validation shows no more gain.")
+@click.option(
+    "--validation", type=float, help="Of active: share of the rows to hold out and watch, as 0.1.  [default: 0]"
+)
+@click.option(
+    "--early-stopping/--no-early-stopping", default=None, help="Of active: stop when validation shows no more gain."
+)
 @click.option(
     "--calibration",
     type=click.Choice(["logistic", "isotonic"]),
-    help="Learn probabilities on the validation part, which is then 0.1 unless given.",
+    help="Learn probabilities on a tenth of the rows, or on the validation part.",
 )
 @click.option("--base-rate", type=float, help="Share of positives where the probabilities will be used.")
 @click.option(
     "--random-state", type=click.IntRange(min=0), default=None, help="Seed; the same seed gives the same model."
 )
-@click.option("--checkpoint", metavar="DIR", type=click.Path(), help="Folder to keep the run in, so that it can go on.")
+@click.option("--checkpoint", metavar="DIR", type=click.Path(), help="Of active: folder to keep the run in.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one; the same bits come out.")
 @click.option(
     "--scale",
@@ -123,18 +138,20 @@ def fit(
     checkpoint: str | None,
     resume: bool,
     scale: str,
+    holdout_by: str | None,
     as_json: bool,
     **given: Any,
 ) -> None:
     """Learn a linear model that puts positives ahead of negatives.
 
     DATA is svmlight / LIBSVM text, a NumPy file, a table (CSV, Parquet, Arrow), or a row store made by `pairsift
-    convert`. Ctrl-C ends the sampling, and writes the model that was learned so far.
+    convert`. Ctrl-C ends the training, and writes the model that was learned so far.
     """
     reading = pop_data_options(given)
     if calibration is not None and method == "active" and given["validation"] is None:
         given["validation"] = CALIBRATION_SHARE
-    options = _checked(method, given, checkpoint, resume)
+    options = _checked(method, given, checkpoint, resume, holdout_by)
+    reading = replace(reading, holdout_by=holdout_by)
     _check_calibration(calibration, base_rate, options)
     from pairsift.data.training import open_training_data
 
@@ -142,9 +159,10 @@ def fit(
     if engine is not None:
         from pairsift.cli.engine_fit import check_engine, fit_on
 
-        check_engine(engine, method, options, reading, [checkpoint, calibration, scale if scale != "none" else None])
-        facts = fit_on(engine, data, output, options, random_state, reading, ids)
-        click.echo(json.dumps({"model": output, **facts}) if as_json else _engine_sentence(output, facts))
+        others = [checkpoint, calibration, holdout_by, scale if scale != "none" else None]
+        check_engine(engine, method, options, reading, others)
+        facts = fit_on(engine, data, output, method, options, random_state, reading, ids)
+        click.echo(json.dumps({"model": output, **facts}) if as_json else engine_sentence(output, facts))
         return
     if ids is not None:
         raise click.UsageError("--ids is for --engine.")
@@ -153,6 +171,7 @@ def fit(
     if rows.has_qid:
         click.echo(f"{data} has query ids; they are not used: pairs are formed across queries.", err=True)
     _name_ids(rows)
+    _say_positive(rows, reading.positive)
     read = time.perf_counter()
     settings = {"method": method, **options, "random_state": random_state, "scale": scale}
     if calibration is not None:
@@ -165,8 +184,10 @@ def fit(
         _write(output, rows, fitted, settings, facts, calibration, base_rate)
         return facts
 
-    if method == "active":
-        fitted, facts = _train(rows.problem, options, settings, checkpoint, resume, write)
+    if holdout_by is not None:
+        settings["holdout_by"] = holdout_by
+    if method in ("auto", "active"):
+        fitted, facts = _train(rows, options, settings, checkpoint, resume, write)
     else:
         fitted = _fit_other(method, rows.problem, options, random_state, hold=calibration is not None)
         facts = write(fitted)
@@ -174,7 +195,7 @@ def fit(
         _warn_of_few_rows(fitted, calibration, method)
     if not fitted.converged:
         click.echo(_unconverged(fitted, options), err=True)
-    click.echo(json.dumps({"model": output, **facts}) if as_json else _sentence(output, method, facts))
+    click.echo(json.dumps({"model": output, **facts}) if as_json else fit_sentence(output, method, facts))
 
 
 def _name_ids(rows: TrainingData) -> None:
@@ -190,6 +211,20 @@ def _name_ids(rows: TrainingData) -> None:
         click.echo(f"Column {column.name!r} {found}. {advice}", err=True)
 
 
+def _say_positive(rows: TrainingData, given: str | None) -> None:
+    """Say which label is positive, where neither the user nor the labels themselves do."""
+    from pairsift.data.labels import is_known_pair, show
+
+    negative, positive = rows.labels.tolist()
+    if given is None and rows.store is None and not is_known_pair(negative, positive):
+        share = f"{rows.problem.n_positive:,} of {rows.problem.n_points:,} rows"
+        click.echo(
+            f"Positive label: {show(positive)}, the rarer one ({share}). If it is {show(negative)}, say so: --positive "
+            f"{shlex.quote(str(negative))}.",
+            err=True,
+        )
+
+
 def _unconverged(fitted: Fitted, options: dict[str, Any]) -> str:
     if "objective_ratio" in fitted.facts:
         return (
@@ -202,16 +237,18 @@ def _unconverged(fitted: Fitted, options: dict[str, Any]) -> str:
     )
 
 
-def _checked(method: str, given: dict[str, Any], checkpoint: str | None, resume: bool) -> dict[str, Any]:
+def _checked(
+    method: str, given: dict[str, Any], checkpoint: str | None, resume: bool, holdout_by: str | None
+) -> dict[str, Any]:
     try:
         options = options_of(method, given)
         check_options(method, options)
         if checkpoint is not None and method != "active":
             raise ValueError(f"--checkpoint is for --method active; got --method {method}.")
-        if checkpoint is not None and options["sampling"] == "block":
-            raise ValueError("--checkpoint is for the samplings of pairs, as --sampling soft-correct; got block.")
         if resume and checkpoint is None:
             raise ValueError("--resume needs the folder of the checkpoint: --checkpoint DIR.")
+        if holdout_by is not None and method != "auto":
+            raise ValueError(f"--holdout-by is for --method auto; got --method {method}.")
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     return options
@@ -245,8 +282,6 @@ def _fit_other(
     method: str, problem: Problem, options: dict[str, Any], random_state: int | None, *, hold: bool
 ) -> Fitted:
     """Train by a method without rounds, on all rows or, if probabilities are wanted, without a held-out part."""
-    from dataclasses import replace
-
     rng = _generator(random_state)
     if not hold:
         return FITS[method](problem, options, rng)
@@ -263,14 +298,14 @@ def _generator(random_state: int | None) -> Any:
 
 
 def _train(
-    problem: Problem,
+    rows: TrainingData,
     options: dict[str, Any],
     settings: dict[str, Any],
     checkpoint: str | None,
     resume: bool,
     write: Any,
 ) -> tuple[Fitted, dict[str, Any]]:
-    """Train by active sampling and write the model, with progress, checkpoints and Ctrl-C."""
+    """Train by a method that has states and write the model, with progress, checkpoints and Ctrl-C."""
     from pairsift.budget import parse_budget
     from pairsift.checkpoint import Checkpoint
     from pairsift.cli.interrupt import Interrupts
@@ -278,22 +313,36 @@ def _train(
     from pairsift.training_run import INTERRUPTED
 
     kept = None if checkpoint is None else Checkpoint(checkpoint, settings, resume=resume)
-    rng = _generator(settings["random_state"])
+    rng, auto = _generator(settings["random_state"]), settings["method"] == "auto"
     try:
         with Interrupts(INTERRUPTED) as interrupts:
-            pairs = None if options["sampling"] == "block" else parse_budget(options["budget"]).pairs
-            with Progress(pairs) as progress:
-                fitted = fit_active(problem, options, rng, [interrupts, progress], kept)
+            with Progress(None if auto else parse_budget(options["budget"]).pairs) as progress:
+                if auto:
+                    fitted = _fit_auto(rows, options, settings, rng, [interrupts, progress])
+                else:
+                    fitted = fit_active(rows.problem, options, rng, [interrupts, progress], kept)
             facts = write(fitted)
     except KeyboardInterrupt:
         raise click.Abort from None  # click would print an empty line before ours
     if facts["stop_reason"] == INTERRUPTED:
         more = "" if kept is None else " Go on with --resume."
-        what = f"{facts['rows_used']:,} rows" if "rows_used" in facts else f"{facts['pairs_used']:,} pairs"
+        what = f"{sum(facts['rows_used'].values()):,} rows" if auto else f"{facts['pairs_used']:,} pairs"
         click.echo(f"Interrupted: the model of {what} is written.{more}", err=True)
     elif kept is not None:
         kept.remove()
     return fitted, facts
+
+
+def _fit_auto(
+    rows: TrainingData, options: dict[str, Any], settings: dict[str, Any], rng: Any, consumers: list[Any]
+) -> Fitted:
+    """Train by auto, with a part held out for probabilities if they are wanted."""
+    if "calibration" not in settings:
+        return fit_auto(rows.problem, options, rng, consumers, rows.held_by)
+    from pairsift.data.holdout import hold_out
+
+    training, held_out = hold_out(rows.problem, CALIBRATION_SHARE, rng)
+    return replace(fit_auto(training, options, rng, consumers, rows.held_by), held_out=held_out)
 
 
 def _facts(problem: Problem, fitted: Fitted, reading: float, fitting: float) -> dict[str, Any]:
@@ -331,60 +380,3 @@ def _write(
         rate = positive_share(rows.problem) if base_rate is None else base_rate
         model = calibrate_problem(model, fitted.held_out, fitted.w, 0.0 - fitted.theta, calibration, rate)
     save_model(model, output)
-
-
-def _engine_sentence(output: str, facts: dict[str, Any]) -> str:
-    return (
-        f"{output}: trained on {facts['pairs_used']:,} of {facts['pairs']:,} pairs "
-        f"({facts['positives']:,} positive rows of {facts['rows']:,}) in {facts['seconds_fitting']:.2f} s and "
-        f"{facts['passes']} passes; {facts['rows_moved']:,} rows came here; relative gap {facts['relative_gap']:.1e}."
-    )
-
-
-def _chosen(facts: dict[str, Any]) -> str:
-    """Return what block training learned from, and how it came to that."""
-    from pairsift.words import counted
-
-    what = "pairs" if facts["gamma"] == 1 else "points" if facts["gamma"] == 0 else "pairs and points"
-    settled = " " + f"{facts['loss'].replace('_', ' ')} {what}".capitalize()
-    if not facts["trials"]:
-        return f"{settled}."
-    given = len({trial[2] for trial in facts["trials"]}) == 1  # one C was tried: the user's
-    strength = "" if given else f" and C = {facts['C']:g}"
-    grown = "" if given or facts["C"] in {trial[2] for trial in facts["trials"]} else ", C grown with the rows"
-    steps = f", with {counted(facts['steps'], 'Newton step')}" if "steps" in facts else ""
-    return f"{settled}{strength}{steps}, chosen from {counted(len(facts['trials']), 'trial')}{grown}."
-
-
-def _sentence(output: str, method: str, facts: dict[str, Any]) -> str:
-    held = facts.get("held_out", {"rows": 0, "positives": 0})
-    rows, positives = facts["rows"] - held["rows"], facts["positives"] - held["positives"]
-    there_are = positives * (rows - positives)
-    pairs = f"{facts.get('pairs_used', 0):,} of {there_are:,} pairs"
-    learned = {
-        "active": f"{facts['rows_used']:,} of {facts['rows']:,} rows" if "rows_used" in facts else pairs,
-        "exact": f"all {there_are:,} pairs",
-        "pointwise": f"{rows:,} rows",
-        "combined": f"{facts.get('steps', 0):,} random pairs and rows",
-    }[method]
-    from pairsift.training_run import BYTES_USED, SECONDS_USED
-    from pairsift.words import counted
-
-    gap = f"; relative gap {facts['relative_gap']:.1e}" if "relative_gap" in facts else ""
-    watched = (
-        f" C = {facts['C']:g}, chosen from {counted(len(facts['C_path']), 'trial')}." if facts.get("C_path") else ""
-    )
-    if "trials" in facts:
-        watched = _chosen(facts)
-    if facts.get("stop_reason") in (SECONDS_USED, BYTES_USED):
-        watched += f" It ended by the {facts['stop_reason'].removesuffix(' reached')}."
-    if "validation" in facts:
-        check = facts["validation"]
-        watched += f" AUC on the validation part {check['auc']:.4f} (95 %: {check['low']:.4f} to {check['high']:.4f})."
-    kept = f"; {held['rows']:,} of them held out, {held['positives']:,} positive" if held["rows"] else ""
-    in_all = " in the data" if facts.get("rows_used", facts["rows"]) != facts["rows"] or kept else ""
-    return (
-        f"{output}: trained on {learned} "
-        f"({facts['positives']:,} positive and {facts['rows'] - facts['positives']:,} negative rows{in_all}{kept}) "
-        f"in {facts['seconds_fitting']:.2f} s after {facts['seconds_reading']:.2f} s of reading{gap}.{watched}"
-    )

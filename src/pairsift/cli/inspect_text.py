@@ -36,18 +36,17 @@ def training_lines(details: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the file tells of the training; only what is there."""
     settings, training = details.get("settings"), details.get("training")
     maker = " by pairsift " + str(details["pairsift_version"]) if "pairsift_version" in details else ""
-    if isinstance(training, Mapping) and isinstance(training.get("pairs_used"), int):
-        of = f" of {training['pairs']:,}" if isinstance(training.get("pairs"), int) else ""
-        line = f"Trained{maker} on {training['pairs_used']:,}{of} pairs"
-        if isinstance(training.get("rows_used"), int):
-            line = f"Trained{maker} on {counted(training['rows_used'], 'row')}{_learned_as(training.get('gamma'))}"
+    used = _learned_from(training) if isinstance(training, Mapping) else None
+    if isinstance(training, Mapping) and used is not None:
+        line = f"Trained{maker} on {used}"
         if isinstance(training.get("rows"), int) and isinstance(training.get("positives"), int):
-            held = training["rows"] != training.get("rows_used", training["rows"]) or "held_out" in training
+            held = "rows_used" in training or "held_out" in training
             counts = f"{training['positives']:,} positive and {training['rows'] - training['positives']:,} other rows"
             line += f" ({counts}{' in the data' if held else ''})"
         yield line + (
             f"; ended by: {_printable(str(training['stop_reason']))}." if training.get("stop_reason") else "."
         )
+        yield from _holdout_line(training.get("holdout"))
     elif maker:
         yield f"Written{maker}."
     if isinstance(settings, Mapping) and settings:
@@ -55,9 +54,32 @@ def training_lines(details: Mapping[str, Any]) -> Iterator[str]:
         yield "Settings: " + ", ".join(_setting(str(n), v, chosen) for n, v in settings.items()) + "."
 
 
-def _learned_as(gamma: Any) -> str:
-    """Return what of the drawn rows was learned from."""
-    return ", as points" if gamma == 0 else ", by all their pairs" if gamma == 1 else ""
+def _learned_from(training: Mapping[str, Any]) -> str | None:
+    """Return what was learned from: rows, by their pairs or as points, or chosen pairs; files of 0.1 are read too."""
+    rows, terms = training.get("rows_used"), training.get("terms", training.get("gamma"))
+    if isinstance(rows, Mapping):
+        rows = sum(count for count in rows.values() if isinstance(count, int))
+    if isinstance(rows, int):
+        learned_as = {
+            "points": ", as points",
+            0: ", as points",
+            "pairs": ", by all their pairs",
+            1: ", by all their pairs",
+        }
+        return counted(rows, "row") + (learned_as.get(terms, "") if isinstance(terms, str | int | float) else "")
+    if isinstance(training.get("pairs_used"), int):
+        of = f" of {training['pairs']:,}" if isinstance(training.get("pairs"), int) else ""
+        return f"{training['pairs_used']:,}{of} pairs"
+    return None
+
+
+def _holdout_line(holdout: Any) -> Iterator[str]:
+    """Yield the AUC on held-out rows, where the file has it."""
+    if isinstance(holdout, Mapping) and all(isinstance(holdout.get(key), float) for key in ("value", "low", "high")):
+        yield (
+            f"AUC on held-out rows: {holdout['value']:.4f} (95 %: {holdout['low']:.4f} to {holdout['high']:.4f}) "
+            "when it was trained."
+        )
 
 
 def _setting(name: str, value: Any, chosen: Mapping[str, Any]) -> str:

@@ -10,23 +10,23 @@ if TYPE_CHECKING:
     import numpy as np
 
     from pairsift._typing import FloatArray
-    from pairsift.search.run import BlockTrained
     from pairsift.checkpoint import Checkpoint
+    from pairsift.data.held_by import HeldBy
     from pairsift.data.problem import Problem
     from pairsift.training_run import Trained
 
 DEFAULTS: dict[str, dict[str, Any]] = {
+    "auto": {"C": "auto", "terms": "auto", "loss": "auto", "budget": "auto", "tol": 1e-3, "max_iter": 1000},
     "active": {
         "C": 0.1,
-        "gamma": "auto",
-        "sampling": "block",
+        "gamma": 1.0,
+        "sampling": "soft-correct",
         "bias_correction": True,
         "threshold": False,
-        "budget": "auto",
+        "budget": 8000,
         "batch_size": 100,
         "tol": 1e-3,
         "max_iter": 1000,
-        "loss": "auto",
         "validation": 0.0,
         "early_stopping": False,
     },
@@ -70,12 +70,18 @@ def options_of(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_options(method: str, options: Mapping[str, Any]) -> None:
     """Raise `ValueError` for an option that cannot be used; nothing has to be read for that."""
-    from pairsift.search.run import check_options as check_active
     from pairsift.parameters import check_count, check_positive, check_share, check_strength, check_word
-    from pairsift.training_run import check_run
 
+    if method == "auto":
+        from pairsift.search.options import check_auto
+
+        check_auto(**options)
+        return
     if method == "active":
-        check_active({name: value for name, value in options.items() if name not in _RUN})
+        from pairsift.active import check_settings
+        from pairsift.training_run import check_run
+
+        check_settings(**_training(options))
         check_run(**{name: options[name] for name in _RUN})
         return
     check_strength("C", options["C"])
@@ -89,28 +95,30 @@ def check_options(method: str, options: Mapping[str, Any]) -> None:
         check_count("max_iter", options["max_iter"])
 
 
+def _training(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that decide what is learned."""
+    return {name: value for name, value in options.items() if name not in _RUN}
+
+
 def choose_strength(
     method: str, problem: Problem, options: Mapping[str, Any], random_state: int | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options settled, with a number as C, and what the choice saw: nothing unless C is "auto".
+    """Return the options with a number as C, and what the choice saw: nothing unless C is "auto".
 
-    Block training chooses for itself, as a part of it. Without a seed the choice has one of its own, so that a
-    training that is resumed has the strength it began with.
+    The method auto chooses for itself, as a part of its training. Without a seed the choice has one of its own, so that
+    a training that is resumed has the C it began with.
     """
-    from pairsift.search.run import is_block, settle_options
     from pairsift.parameters import AUTO
 
-    if method == "active":
-        options = settle_options(problem, options)
-    if options["C"] != AUTO or is_block(options.get("sampling")):
+    if method == "auto" or options["C"] != AUTO:
         return dict(options), {}
     import numpy as np
 
-    from pairsift import strength
+    from pairsift.search import strength
 
     rng = np.random.default_rng(0 if random_state is None else random_state)
     if method == "active":
-        found = strength.choose_active(problem, {name: options[name] for name in options if name not in _RUN}, rng)
+        found = strength.choose_active(problem, _training(options), rng)
     elif method == "exact":
         found = strength.choose_exact(problem, options["loss"], rng)
     elif method == "pointwise":
@@ -127,6 +135,34 @@ def choose_strength(
     return {**options, "C": found.C}, found.facts()
 
 
+def fit_auto(
+    problem: Problem,
+    options: Mapping[str, Any],
+    rng: np.random.Generator,
+    consumers: Sequence[Callable[[Any], str | None]] = (),
+    held_by: HeldBy | None = None,
+) -> Fitted:
+    """Everything is chosen on held-out rows."""
+    from pairsift.budget import parse_budget
+    from pairsift.search.options import AUTO_ROWS, make_auto_settings
+    from pairsift.search.run import train_auto
+
+    settings = make_auto_settings(problem, **options, held_by=held_by)
+    trained = train_auto(problem, settings, parse_budget(options["budget"], AUTO_ROWS), rng, consumers=consumers)
+    state, found = trained.state, trained.state.solution
+    facts = {
+        **state.facts(),
+        "holdout": trained.holdout.facts(),
+        "relative_gap": found.relative_gap,
+        "converged": bool(found.converged),
+        "stop_reason": state.stop_reason,
+        **({} if trained.bytes_read is None else {"bytes_read": round(trained.bytes_read)}),
+    }
+    record = {"history": {"rows": [done.rows for done in state.history]}}
+    # Where it was ended by a budget or Ctrl-C, the data are not at fault.
+    return Fitted(found.w, trained.theta, found.converged or not found.done, facts, record)
+
+
 def fit_active(
     problem: Problem,
     options: Mapping[str, Any],
@@ -134,12 +170,15 @@ def fit_active(
     consumers: Sequence[Callable[[Any], str | None]] = (),
     checkpoint: Checkpoint | None = None,
 ) -> Fitted:
-    """Active sampling or block training, with its budget, validation part and checkpoint."""
-    from pairsift.search.run import train
+    """Active sampling, with its budget, validation part and checkpoint."""
+    from pairsift.active import make_settings
+    from pairsift.budget import parse_budget
+    from pairsift.training_run import train_active
 
-    trained = train(
+    trained = train_active(
         problem,
-        {name: value for name, value in options.items() if name not in _RUN},
+        make_settings(problem, **_training(options)),
+        parse_budget(options["budget"]),
         rng,
         validation=options["validation"],
         early_stopping=options["early_stopping"],
@@ -148,8 +187,7 @@ def fit_active(
     )
     found = trained.state.solution
     facts, record = _active_facts(trained), _record(trained)
-    cut_short = not getattr(found, "done", True)  # block training ended by a budget or Ctrl-C: no fault of the data
-    return Fitted(found.w, trained.theta, found.converged or cut_short, facts, record, trained.held_out)
+    return Fitted(found.w, trained.theta, found.converged, facts, record, trained.held_out)
 
 
 def fit_exact(problem: Problem, options: Mapping[str, Any], rng: np.random.Generator) -> Fitted:
@@ -208,15 +246,9 @@ def _check_norms(problem: Problem) -> None:
         problem.rows.check_norms()
 
 
-def _active_facts(trained: Trained | BlockTrained) -> dict[str, Any]:
-    from pairsift.block import BlockState
-
+def _active_facts(trained: Trained) -> dict[str, Any]:
     state = trained.state
-    chosen = state.choice.facts() if isinstance(state, BlockState) else {}
-    drawn = {"rows_used": state.history[-1].rows} if isinstance(state, BlockState) else {}
     facts: dict[str, Any] = {
-        **chosen,
-        **drawn,
         "pairs_used": state.history[-1].pairs,
         "pairs_rejected": round(sum(done.rejected for done in state.history)),
         "relative_gap": state.solution.relative_gap,
@@ -230,13 +262,14 @@ def _active_facts(trained: Trained | BlockTrained) -> dict[str, Any]:
     return facts
 
 
-def _record(trained: Trained | BlockTrained) -> dict[str, Any]:
+def _record(trained: Trained) -> dict[str, Any]:
     """Return acceptance by round and the validation curve; of very many rounds, sums over neighbours."""
-    rounds: Sequence[Any] = trained.state.history
+    rounds = trained.state.history
     together = -(-len(rounds) // _LONGEST_HISTORY)
     groups = [rounds[start : start + together] for start in range(0, len(rounds), together)]
-    history = {"pairs": [group[-1].pairs for group in groups]}
-    if trained.state.history and not hasattr(trained.state.history[-1], "rows"):  # block training refuses nothing
-        history["rejected"] = [round(sum(done.rejected for done in group), 1) for group in groups]
+    history = {
+        "pairs": [group[-1].pairs for group in groups],
+        "rejected": [round(sum(done.rejected for done in group), 1) for group in groups],
+    }
     step = -(-len(trained.curve) // _LONGEST_HISTORY) or 1
     return {"history": history, "validation_curve": [list(check) for check in trained.curve[::step]]}

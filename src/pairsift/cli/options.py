@@ -46,7 +46,10 @@ DELIMITER: Decorator = click.option(
 
 _DATA_OPTIONS: tuple[Decorator, ...] = (
     click.option("--label", help="Column of the labels (tables), or a .npy file of labels beside a .npy file."),
-    click.option("--positive", help="The positive label; required unless labels are 0/1, -1/+1 or false/true."),
+    click.option(
+        "--positive",
+        help="The positive label; others are negative.  [default: 1, yes, true or positive, else the rarer one]",
+    ),
     click.option("--weight", help="Column of sample weights (tables)."),
     click.option("--drop", multiple=True, help="Column to leave out (tables); may be given several times."),
     click.option("--categorical", multiple=True, help="Numeric column that names categories (tables)."),

@@ -64,16 +64,18 @@ class Progress:
     def _share(self, state: Any) -> float:
         if self._limit is not None:
             return min(self._limit.spent() / self._limit.limit, 1.0)
-        pairs = int(state.history[-1].pairs)
-        return min(pairs / (self._pairs or pairs), 1.0)
+        if self._pairs is None:
+            return 1.0
+        return min(int(state.history[-1].pairs) / self._pairs, 1.0)
 
     def _text(self, state: Any, share: float, seconds: float) -> str:
-        pairs = state.history[-1].pairs
-        rejected = sum(done.rejected for done in state.history)
-        wanted = "" if self._pairs is None else f" of {self._pairs:,}"
-        parts = [f"{pairs:,}{wanted} pairs", f"{rejected / max(rejected + pairs, 1):.0%} rejected"]
-        if hasattr(state.history[-1], "rows"):  # block training
-            parts = [f"{state.history[-1].rows:,} rows"]
+        last = state.history[-1]
+        if hasattr(last, "rows"):  # rows are drawn, not pairs
+            parts = [f"{last.rows:,} rows"]
+        else:
+            rejected = sum(done.rejected for done in state.history)
+            wanted = "" if self._pairs is None else f" of {self._pairs:,}"
+            parts = [f"{last.pairs:,}{wanted} pairs", f"{rejected / max(rejected + last.pairs, 1):.0%} rejected"]
         if self._watch is not None and self._watch.curve:
             parts.append(f"AUC {self._watch.curve[-1].auc:.4f}")
         done = share - (self._first or 0.0)

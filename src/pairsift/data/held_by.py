@@ -54,8 +54,8 @@ def held_by(name: str, values: Any) -> HeldBy:
         missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
     if missing.any():
         raise ValueError(
-            f"The column {name!r} to hold rows out by is empty in {counted(int(missing.sum()), 'row')}; every row needs "
-            "a value. Leave such rows out, or hold out by another column."
+            f"The column {name!r} to hold rows out by is empty in {counted(int(missing.sum()), 'row')}; every row "
+            "needs a value. Leave such rows out, or hold out by another column."
         )
     in_time = values.dtype.kind in "biufMm"
     if values.dtype.kind == "O" and all(isinstance(value, int | float) for value in values.tolist()):
@@ -65,6 +65,7 @@ def held_by(name: str, values: Any) -> HeldBy:
     different, codes = np.unique(values, return_inverse=True)
     if len(different) < 2:
         raise ValueError(
-            f"The column {name!r} to hold rows out by has one value in all rows; hold out by another column, or by none."
+            f"The column {name!r} to hold rows out by has one value in all rows; hold out by another column, or by "
+            "none."
         )
     return HeldBy(name, codes.astype(np.int64), in_time)

@@ -38,6 +38,11 @@ class TableBlocks:
         self.encoding, self.n_rows = learned.encoding, learned.n_rows
         self.labels, self.row_numbers = learned.labels, learned.row_numbers
 
+    def values_of(self, name: str) -> AnyArray:
+        """Return all values of a column, feature or not."""
+        parts = [batch.column(name).to_numpy(zero_copy_only=False) for batch in self._table.batches([name])]
+        return np.concatenate(parts)
+
     def __iter__(self) -> Iterator[Block]:
         encoding, labels = self.encoding, as_array(self.labels)
         extra = [name for name in (encoding.label, encoding.weight) if name is not None]

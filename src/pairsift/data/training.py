@@ -18,6 +18,7 @@ import numpy as np
 from pairsift._typing import AnyArray
 from pairsift.data.file_state import FileState
 from pairsift.data.formats import STANDARD_INPUT, check_file, data_format, is_row_store
+from pairsift.data.held_by import HeldBy, held_by
 from pairsift.data.labels import as_array, match_label, show
 from pairsift.data.problem import Problem, make_problem, split_binary_labels
 from pairsift.data.rows import DenseRows, MemoryRows
@@ -41,13 +42,14 @@ class DataOptions:
     """What the user says about the data; each format takes those that mean something to it and refuses the others.
 
     `format`, `delimiter`: how to read the file. `n_features`, `zero_based`: svmlight text. `label`: the column of a
-    table, or a file or array of labels for NumPy files. `positive`: the positive label, for all formats. The rest is
-    for tables, see `TableOptions`.
+    table, or a file or array of labels for NumPy files. `positive`: the positive label, for all formats. `holdout_by`:
+    the column of a table to hold rows out by. The rest is for tables, see `TableOptions`.
     """
 
     label: str | None = None
     positive: Any = None
     weight: str | None = None
+    holdout_by: str | None = None
     drop: Sequence[str] = ()
     categorical: Sequence[str] = ()
     impute: Impute | None = None
@@ -79,6 +81,8 @@ class TrainingData:
         What the file was when it was opened; None for standard input.
     row_numbers : tuple of str
         Columns of a table that only number its rows.
+    held_by : HeldBy or None
+        The column that rows are held out by, if the user named one.
     """
 
     problem: Problem
@@ -91,6 +95,7 @@ class TrainingData:
     store: RowStore | None = None
     state: FileState | None = None
     row_numbers: tuple[str, ...] = ()
+    held_by: HeldBy | None = None
 
     def check_unchanged(self) -> None:
         """Raise `ValueError` if the file was changed since it was opened."""
@@ -144,7 +149,7 @@ def _read(path: str | os.PathLike[str], kind: str, options: DataOptions) -> Trai
     if kind == "arrow" and is_row_store(path):
         return _from_store(path, options)
     with table_source(path, kind, options) as blocks:
-        return _from_table(blocks)
+        return _from_table(blocks, options.holdout_by)
 
 
 @contextmanager
@@ -193,7 +198,7 @@ def table_source(path: str | os.PathLike[str], kind: str, options: DataOptions) 
                 label=options.label,
                 positive=options.positive,
                 weight=options.weight,
-                drop=tuple(options.drop),
+                drop=tuple(options.drop) + (() if options.holdout_by is None else (options.holdout_by,)),
                 categorical=tuple(options.categorical),
                 impute=options.impute,
                 max_categories=options.max_categories,
@@ -274,7 +279,7 @@ def _from_store(path: str | os.PathLike[str], options: DataOptions) -> TrainingD
     return TrainingData(store.problem(), store.labels, names, encoding, store=store)
 
 
-def _from_table(blocks: TableBlocks) -> TrainingData:
+def _from_table(blocks: TableBlocks, holdout_by: str | None) -> TrainingData:
     from pairsift.data.block_rows import join_rows
 
     encoding = blocks.encoding
@@ -295,7 +300,8 @@ def _from_table(blocks: TableBlocks) -> TrainingData:
     weight = np.concatenate(weights) if weights else None
     problem = make_problem(rows, np.concatenate(y), weight)
     names = encoding.feature_names
-    return TrainingData(problem, labels, names, encoding, row_numbers=blocks.row_numbers)
+    column = None if holdout_by is None else held_by(holdout_by, blocks.values_of(holdout_by))
+    return TrainingData(problem, labels, names, encoding, row_numbers=blocks.row_numbers, held_by=column)
 
 
 def _scaled(data: TrainingData, scale: str) -> TrainingData:
@@ -352,8 +358,8 @@ def _checked_format(path: str | os.PathLike[str], options: DataOptions) -> str:
 def _refuse_table_options(
     path: Any, options: DataOptions, *, label: bool = False, what: str = "this file is not one"
 ) -> None:
-    names = ("weight", "drop", "categorical", "impute", "delimiter") + (() if label else ("label",))
-    given = [name for name in names if getattr(options, name)]
+    names = ("weight", "holdout_by", "drop", "categorical", "impute", "delimiter") + (() if label else ("label",))
+    given = [name.replace("_", "-") for name in names if getattr(options, name)]
     if given:
         csv = " If it is CSV text, say so: --format csv." if data_format(path, options.format) == "svmlight" else ""
         raise ValueError(f"{path}: --{given[0]} is for tables; {what}.{csv}")

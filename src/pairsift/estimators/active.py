@@ -193,9 +193,7 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
 
     def _check_parameters(self) -> None:
         check_settings(**self._settings())
-        check_run(
-            validation=self.validation, early_stopping=self.early_stopping, on_interrupt=self.on_interrupt
-        )
+        check_run(validation=self.validation, early_stopping=self.early_stopping, on_interrupt=self.on_interrupt)
 
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in DEFAULTS}

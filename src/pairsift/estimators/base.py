@@ -19,8 +19,9 @@ from pairsift.data.store import RowStore
 from pairsift.data.tables import columns_without_numbers, is_frame
 from pairsift.data.training import store_encoding
 from pairsift.model import score_rows
+from pairsift.search.strength import Strength
+from pairsift.search.walk import Tried
 from pairsift.stats import auc
-from pairsift.search.strength import Strength, Tried
 from pairsift.words import counted
 
 if TYPE_CHECKING:
@@ -186,8 +187,8 @@ def warn_of_words(negative: Any, positive: Any) -> None:
     """Warn where labels are words that do not say by themselves which one is positive."""
     if isinstance(positive, str) and not is_known_pair(negative, positive):
         warnings.warn(
-            f"{positive!r} is taken as the positive label and {negative!r} as the negative one: the last in sorted order "
-            "is positive. If it is the other way round, give y as 0 and 1.",
+            f"{positive!r} is taken as the positive label and {negative!r} as the negative one: the last in sorted "
+            "order is positive. If it is the other way round, give y as 0 and 1.",
             UserWarning,
             stacklevel=5,
         )

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-
 STOPPED = "stopped by a callback"
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -52,9 +51,7 @@ class RoundCallbacks:
         How many rounds there will be at most, where that is known.
     """
 
-    def __init__(
-        self, estimator: Any, X: Any, y: Any, sample_weight: Any, max_rounds: int | None = None
-    ) -> None:
+    def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any, max_rounds: int | None = None) -> None:
         self._estimator = estimator
         self._data = {"X": X, "y": y, "metadata": None if sample_weight is None else {"sample_weight": sample_weight}}
         self._root: Any = None

@@ -11,8 +11,8 @@ from pairsift.data.problem import Problem
 from pairsift.data.rows import MemoryRows
 from pairsift.estimators.base import LinearRanker, make_generator
 from pairsift.parameters import AUTO, check_count, check_flag, check_share, check_strength, check_word
-from pairsift.solvers.combined import fit_combined
 from pairsift.search.strength import Strength, choose_combined
+from pairsift.solvers.combined import fit_combined
 from pairsift.threshold import balanced_threshold
 
 

@@ -13,8 +13,8 @@ from pairsift.engines.algorithm import fit_on_engine
 from pairsift.engines.columns import Columns
 from pairsift.engines.dask import engine_for, import_dask
 from pairsift.engines.evaluation import auc_on_engine
-from pairsift.engines.parts import LABEL, ROW_ID, WEIGHT
 from pairsift.engines.options import PARAMETERS, options_of_method
+from pairsift.engines.parts import LABEL, ROW_ID, WEIGHT
 from pairsift.estimators.base import warn_unconverged
 from pairsift.model import score_rows
 from pairsift.stats import AucInterval

@@ -8,8 +8,8 @@ from pairsift.data.problem import Problem
 from pairsift.data.rows import MemoryRows
 from pairsift.estimators.base import LinearRanker, make_generator, warn_unconverged
 from pairsift.parameters import AUTO, check_count, check_positive, check_strength, check_word
-from pairsift.solvers.exact import fit_exact
 from pairsift.search.strength import Strength, choose_exact
+from pairsift.solvers.exact import fit_exact
 from pairsift.threshold import balanced_threshold
 
 

@@ -7,8 +7,8 @@ from typing import Any, Literal
 from pairsift.data.problem import Problem
 from pairsift.estimators.base import LinearRanker, make_generator, warn_unconverged
 from pairsift.parameters import AUTO, check_count, check_flag, check_positive, check_strength
-from pairsift.solvers.pointwise import fit_pointwise
 from pairsift.search.strength import Strength, choose_pointwise
+from pairsift.solvers.pointwise import fit_pointwise
 
 
 class WeightedSVM(LinearRanker):

@@ -22,10 +22,10 @@ import numpy as np
 
 from pairsift._typing import FloatArray
 from pairsift.data.drawn_rows import Piece, compacted
+from pairsift.judge import Judge
 from pairsift.search import sizes
 from pairsift.search.choice import Choice, Trial, terms_of
 from pairsift.search.early import stopping_early
-from pairsift.judge import Judge
 from pairsift.search.parts import LearningRows, Part, apart_from, weight_of
 from pairsift.search.rule import error_of_mean, is_shown
 from pairsift.search.steps import telling
@@ -106,7 +106,9 @@ def choosing(
     best_C = yield from telling(best.walk(C), best.so_far)
     for other in others:
         found = yield from telling(other.walk(C, best_C / STEP), best.told(best_C))
-        if other.is_better(found, best, best_C) and _wins_again(rows, most, [(other, found), (best, best_C)], C is None):
+        if other.is_better(found, best, best_C) and _wins_again(
+            rows, most, [(other, found), (best, best_C)], C is None
+        ):
             best, best_C = other, found
     trials = tuple(trial for walk in walks for trial in walk.trials())
     chosen = replace(best.choice(best_C), trials=trials)
@@ -128,9 +130,7 @@ def _choosing_early(rows: LearningRows, part: Part, mix: Mix, most: int) -> Gene
     return replace(other.choice(C), C=grown, trials=trials)
 
 
-def _wins_again(
-    rows: LearningRows, most: int, rivals: Sequence[tuple[_TriedMix, float]], grows: bool
-) -> bool:
+def _wins_again(rows: LearningRows, most: int, rivals: Sequence[tuple[_TriedMix, float]], grows: bool) -> bool:
     """Whether the first of two is better again when both learn from all rows drawn so far and new rows judge.
 
     What the first rows showed may be an accident of the few that were learned from. Where hardly any new rows are left,

@@ -15,9 +15,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 from pairsift.data.drawn_rows import Piece
+from pairsift.judge import Judge, Verdict
 from pairsift.losses import SQUARED
 from pairsift.search.choice import Choice, Trial, terms_of
-from pairsift.judge import Judge, Verdict
 from pairsift.search.rule import is_shown
 from pairsift.search.walk import tried
 from pairsift.solvers.mixed import solve_mixed
@@ -30,30 +30,27 @@ TOL = 1e-3
 
 
 def stopping_early(learning: Sequence[Piece], judge: Judge) -> Generator[Choice, None, tuple[Choice, Verdict]]:
-    """Yield what would be chosen after each step; return it with its verdict.
-
-    For each C as many steps count as have the highest AUC.
-    """
+    """Yield what would be chosen after each step; return it with its verdict."""
     seen: list[tuple[Choice, Verdict]] = []
     trials: list[Trial] = []
     for C in STRENGTHS:
-        last: tuple[Choice, Verdict] | None = None
+        last: Verdict | None = None
         for found in solve_mixed(learning, C, EARLY, tol=TOL, max_iter=MOST_STEPS, precision=math.inf):
             if not (found.n_passes or found.done):
                 continue  # where it begins; it ends there too where no column tells the classes apart
             verdict = judge(found.w)
-            if last is not None and verdict.auc <= last[1].auc:
+            if last is not None and verdict.auc <= last.auc:
                 break
-            last = Choice(EARLY, C, tuple(trials), found, steps=found.n_passes), verdict
-            yield _chosen([*seen, last])[0]
+            last = verdict
+            seen.append((Choice(EARLY, C, tuple(trials), found, steps=found.n_passes), verdict))
+            yield _chosen(seen)[0]
         if last is not None:
-            seen.append(last)
-            trials.append(Trial(terms_of(EARLY), EARLY.loss, *tried(C, [last[1]])))
+            trials.append(Trial(terms_of(EARLY), EARLY.loss, *tried(C, [last])))
     choice, verdict = _chosen(seen)
     return replace(choice, trials=tuple(trials)), verdict
 
 
 def _chosen(seen: Sequence[tuple[Choice, Verdict]]) -> tuple[Choice, Verdict]:
-    """Return the first that cannot be told from the best; the default C comes first."""
+    """Return the first that cannot be told from the best: the default C, and the fewest steps."""
     _, best = max(seen, key=lambda one: one[1].auc)
     return next(one for one in seen if not is_shown(*best.gain_over(one[1])))

@@ -30,10 +30,10 @@ from pairsift.active import BUDGET_REACHED
 from pairsift.data.drawn_rows import Drawing, Piece
 from pairsift.data.held_by import HeldBy
 from pairsift.data.problem import Problem
+from pairsift.judge import LEVEL_95, Judge
 from pairsift.search import sizes
 from pairsift.search.choice import Choice
 from pairsift.search.choosing import choosing
-from pairsift.judge import LEVEL_95, Judge
 from pairsift.search.parts import LearningRows, RowOrder, held_share_for
 from pairsift.search.steps import telling
 from pairsift.solvers.mixed import solve_mixed

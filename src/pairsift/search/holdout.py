@@ -20,8 +20,8 @@ from pairsift._typing import BoolArray, FloatArray
 from pairsift.data.drawn_rows import Drawing, Piece
 from pairsift.data.held_by import HeldBy
 from pairsift.data.problem import Problem
-from pairsift.search.growing import AutoSettings, auto_training
 from pairsift.judge import Judge, auc_of_parts
+from pairsift.search.growing import AutoSettings, auto_training
 from pairsift.search.parts import RowOrder, fold_bounds
 from pairsift.training_run import KEEP, Consumer, follow
 
@@ -104,6 +104,6 @@ def _problem(piece: Piece, kept: BoolArray) -> Problem:
 
 def _held_by(piece: Piece, column: HeldBy | None) -> HeldBy | None:
     """Return the column for the rows of a piece; its order has one number for each value."""
-    if column is None:
+    if column is None or piece.order is None:
         return None
     return HeldBy(column.name, np.unique(piece.order, return_inverse=True)[1], in_time=False)

@@ -17,7 +17,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,8 +27,8 @@ from pairsift.data.drawn_rows import Drawing, Piece, joined_weights
 from pairsift.data.held_by import HeldBy
 from pairsift.data.problem import Problem
 from pairsift.data.rows import MemoryRows
-from pairsift.search import sizes
 from pairsift.judge import Judge
+from pairsift.search import sizes
 
 JUDGING_SHARE = 0.2
 JUDGING_ROWS = 5000
@@ -146,8 +145,8 @@ class LearningRows:
             return bounds[0]
         if self._order.in_time:
             raise ValueError(
-                f"The latest {self.held_share:.0%} of the rows by {self._order.column!r} or those before have one class "
-                "only: nothing can be measured on them. Hold out by another column, or by none."
+                f"The latest {self.held_share:.0%} of the rows by {self._order.column!r} or those before have one "
+                "class only: nothing can be measured on them. Hold out by another column, or by none."
             )
         self.held_share = 0.0
         return None
@@ -177,12 +176,12 @@ class LearningRows:
         if bounds is None:
             return []
         rest = [order > bounds[0] for order in orders]
-        judging = gathered(self.pieces, [~mask for mask in rest])
-        weight = tuple(
+        positive, negative = (
             total * (1 - share) * min(1.0, learning / max(n * (1 - share), 1))
             for total, n in zip(weight_of(self.pieces), (self.n_positive, self.n_negative), strict=True)
         )
-        return [Part([gathered(self.pieces, _highest(self.pieces, rest, learning))], judging, weight)]
+        learned = gathered(self.pieces, _highest(self.pieces, rest, learning))
+        return [Part([learned], gathered(self.pieces, [~mask for mask in rest]), (positive, negative))]
 
     def _fold_parts(self, n_judges: int) -> list[Part]:
         bounds = fold_bounds(self.pieces) if self._are_enough else None
@@ -264,7 +263,8 @@ def _masses(places: AnyArray, weights: FloatArray | None, in_time: bool) -> tupl
     different, inverse, counts = np.unique(places, return_inverse=True, return_counts=True)
     if not in_time:
         return different, np.ones(len(different))
-    return different, counts.astype(float) if weights is None else np.bincount(inverse, weights)
+    mass: FloatArray = counts.astype(np.float64) if weights is None else np.bincount(inverse, weights)
+    return different, mass
 
 
 def weight_of(pieces: Sequence[Piece]) -> tuple[float, float]:

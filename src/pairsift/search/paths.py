@@ -23,6 +23,7 @@ from pairsift.active import ALL_TERMS_USED, Settings, fit_active
 from pairsift.all_pairs import SQUARED_HINGE, loss_by_name, smoothed_hinge
 from pairsift.budget import STRENGTH_PAIRS
 from pairsift.data.problem import Problem
+from pairsift.search.walk import MOST_STEPS
 from pairsift.solvers.combined import PointLoss, fit_combined
 from pairsift.solvers.dual import descend
 from pairsift.solvers.exact import FIRST_WIDTH, FORCING, SAMPLE_TOL, draw_sample, solve_squared
@@ -31,7 +32,6 @@ from pairsift.solvers.newton import newton_iterates
 from pairsift.solvers.pointwise import pointwise_terms
 from pairsift.solvers.preconditioner import Preconditioners
 from pairsift.solvers.terms import DualSolution, Terms
-from pairsift.search.walk import MOST_STEPS
 
 PATH_ROWS = 5000
 WIDE_PATH_ROWS = 2000

@@ -16,10 +16,10 @@ import numpy as np
 from pairsift.active import make_settings
 from pairsift.data.holdout import hold_out
 from pairsift.data.problem import Problem
-from pairsift.solvers.combined import PointLoss
 from pairsift.judge import Judge
 from pairsift.search.paths import ActivePath, CombinedPath, ExactPath, PointwisePath
 from pairsift.search.walk import Path, Tried, Walk
+from pairsift.solvers.combined import PointLoss
 
 DEFAULT_PAIR_C = 0.1
 DEFAULT_TOTAL_C = 800.0

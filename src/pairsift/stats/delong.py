@@ -70,8 +70,8 @@ def auc_interval(y: Any, scores: Any, level: float = 0.95) -> AucInterval:
     scaling counts like four more rows of each class, and Student's quantile takes the place of the normal one. For many
     rows that is ``AUC +- z sqrt(DeLong's variance)``. The formulas are at the top of this module.
 
-    It lies inside [0, 1], contains the AUC and more than the AUC, and is never NaN: at an AUC of 0 or 1, or with one row
-    in a class, it rests on the normal scores alone.
+    It lies inside [0, 1], contains the AUC and more than the AUC, and is never NaN: at an AUC of 0 or 1, or with one
+    row in a class, it rests on the normal scores alone.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ MARGIN = 0.0005
 NOTHING = 0.5  # AUC before there is a model
 
 # What `pairsift bench --frontier` measures.
-CURVES = ("block", "soft-correct")
+CURVES = ("auto", "soft-correct")
 OURS = ("ranksvm-squared", "wsvm", "crr")
 PEERS = (
     "liblinear-wsvm",

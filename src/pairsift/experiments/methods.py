@@ -129,7 +129,7 @@ class Method:
     @property
     def is_anytime(self) -> bool:
         """Whether there is a model after every round."""
-        return self.make in (_active, _block)
+        return self.make in (_active, _auto)
 
     def tune(self, X: Any, y: FloatArray, setting: Setting, patience: float = PATIENCE) -> Tuned:
         """Choose the factor of C on a validation part of the training rows."""
@@ -195,8 +195,8 @@ def _active(X: Any, y: FloatArray, setting: Setting, options: Mapping[str, Any])
     return EstimatorRun(estimators.ActiveRankSVM(**{**given, **options}), X, y)
 
 
-def _block(X: Any, y: FloatArray, setting: Setting, options: Mapping[str, Any]) -> Run:
-    """Rows instead of pairs; loss, gamma and C are chosen in the fit, whatever the paper's strength is."""
+def _auto(X: Any, y: FloatArray, setting: Setting, options: Mapping[str, Any]) -> Run:
+    """Terms, loss and C are chosen in the fit, whatever the paper's C is."""
     model = estimators.AutoRanker(**{"random_state": setting.seed, **options})
     model._holds_out = False  # the time is that of the training; the test rows measure
     return EstimatorRun(model, X, y)
@@ -277,7 +277,7 @@ _LIST = [
         origin="pairsift",
         options={"loss": "squared_hinge"},
     ),
-    Method("block", None, _block, origin="pairsift", seeded=True, scales=()),
+    Method("auto", None, _auto, origin="pairsift", seeded=True, scales=()),
     Method("liblinear-wsvm", "WSVM", _liblinear, origin="peer", needs=("liblinear", "liblinear-official")),
     Method("logistic-regression", None, _sklearn("LogisticRegression"), origin="peer", options=_BALANCED),
     Method("linear-svc", None, _sklearn("LinearSVC"), origin="peer", options=_BALANCED),

@@ -13,7 +13,7 @@ DEPTH = 0.02  # AUC below the best linear model at which the frame ends; what is
 COLUMNS = 3
 FEW_MODELS = 30  # of a curve, so that each gets a dot
 
-_CURVES = {"block": (BLUE, "-"), "soft-correct": (ORANGE, "-")}
+_CURVES = {"auto": (BLUE, "-"), "soft-correct": (ORANGE, "-")}
 _OTHER_CURVE = (GREEN, "-")
 _TUNED_DASH = (0, (5, 2))
 # Colour and mark of a family; hollow as it comes or at the paper's strength, filled with C tuned.
@@ -79,7 +79,7 @@ def _curve(axes: Any, line: dict[str, Any], low: float, labels: dict[str, Any]) 
     (drawn,) = axes.plot(
         x, y, color=colour, linestyle=_TUNED_DASH if more else dash, zorder=4, marker=marker, markersize=3, linewidth=1
     )
-    plain = "" if base == "block" else ", paper's C"  # block chooses its C by itself
+    plain = "" if base == "auto" else ", paper's C"  # auto chooses its C by itself
     labels.setdefault(f"pairsift {base}{_words(more) or plain}", drawn)
 
 

@@ -26,7 +26,7 @@ from pairsift.judge import Judge
 from pairsift.search import sizes
 from pairsift.search.choice import Choice, Trial, terms_of
 from pairsift.search.early import stopping_early
-from pairsift.search.parts import LearningRows, Part, apart_from, weight_of
+from pairsift.search.parts import LearningRows, Part, apart_from, rows_of, weight_of
 from pairsift.search.rule import error_of_mean, is_shown
 from pairsift.search.steps import telling
 from pairsift.search.walk import STEP, Walk
@@ -55,6 +55,7 @@ class _Path:
         self._n_features = pieces[0].rows.n_features
         self._pieces, self._columns = compacted(pieces) if start is None else (list(pieces), None)
         self._evidence = _evidence(*weight)
+        self.n_rows = rows_of(pieces)
         self.found: dict[float, MixedSolution] = {}
         self._last = start
 
@@ -191,7 +192,8 @@ class _TriedMix:
 
     def choice(self, C: float) -> Choice:
         """Return this mix at a C that was tried, as the choice."""
-        return Choice(self.mix, C, tuple(self.trials()), self.paths[-1].found[C])
+        path = self.paths[-1]
+        return Choice(self.mix, C, tuple(self.trials()), path.found[C], n_rows=path.n_rows)
 
     def is_better(self, C: float, other: _TriedMix, other_C: float) -> bool:
         """Whether this mix at C is shown to be better than another at its own."""

@@ -18,6 +18,7 @@ from pairsift.data.drawn_rows import Piece
 from pairsift.judge import Judge, Verdict
 from pairsift.losses import SQUARED
 from pairsift.search.choice import Choice, Trial, terms_of
+from pairsift.search.parts import rows_of
 from pairsift.search.rule import is_shown
 from pairsift.search.walk import tried
 from pairsift.solvers.mixed import solve_mixed
@@ -42,7 +43,7 @@ def stopping_early(learning: Sequence[Piece], judge: Judge) -> Generator[Choice,
             if last is not None and verdict.auc <= last.auc:
                 break
             last = verdict
-            seen.append((Choice(EARLY, C, tuple(trials), found, steps=found.n_passes), verdict))
+            seen.append((Choice(EARLY, C, tuple(trials), found, found.n_passes, rows_of(learning)), verdict))
             yield _chosen(seen)[0]
         if last is not None:
             trials.append(Trial(terms_of(EARLY), EARLY.loss, *tried(C, [last])))

@@ -34,7 +34,7 @@ from pairsift.judge import LEVEL_95, Judge
 from pairsift.search import sizes
 from pairsift.search.choice import Choice
 from pairsift.search.choosing import choosing
-from pairsift.search.parts import LearningRows, RowOrder, held_share_for
+from pairsift.search.parts import LearningRows, RowOrder, held_share_for, rows_of
 from pairsift.search.steps import telling
 from pairsift.solvers.mixed import solve_mixed
 from pairsift.solvers.mixed_objective import Mix
@@ -155,12 +155,13 @@ class _Training:
     def _tried(self, best: Choice) -> AutoState:
         """Return where the training is while it chooses."""
         assert best.start is not None
-        done = self._round(best.start, 0.0, perf_counter() - self._started)
-        return AutoState(best.start, best, (done,), self._n_rows, tuple(self._rows.held_out))
+        seconds = perf_counter() - self._started
+        done = AutoRound(0, sum(best.n_rows), 0.0, seconds, best.start.primal)
+        return AutoState(best.start, best, (done,), best.n_rows, tuple(self._rows.held_out))
 
     @property
     def _n_rows(self) -> tuple[int, int]:
-        return self._rows.n_negative, self._rows.n_positive
+        return rows_of(self._rows.pieces)
 
     def _round(self, found: MixedSolution, sampling_seconds: float, training_seconds: float) -> AutoRound:
         return AutoRound(len(self._history), sum(self._n_rows), sampling_seconds, training_seconds, found.primal)

@@ -263,14 +263,18 @@ def _masses(places: AnyArray, weights: FloatArray | None, in_time: bool) -> tupl
     different, inverse, counts = np.unique(places, return_inverse=True, return_counts=True)
     if not in_time:
         return different, np.ones(len(different))
-    mass: FloatArray = counts.astype(np.float64) if weights is None else np.bincount(inverse, weights)
-    return different, mass
+    return different, counts.astype(np.float64) if weights is None else np.bincount(inverse, weights).astype(np.float64)
 
 
 def weight_of(pieces: Sequence[Piece]) -> tuple[float, float]:
     """Return the weight of the positives and of the negatives of some pieces."""
     weights = [piece.weight for piece in pieces]
     return sum(weight[0] for weight in weights), sum(weight[1] for weight in weights)
+
+
+def rows_of(pieces: Sequence[Piece]) -> tuple[int, int]:
+    """Return the number of negatives and of positives of some pieces."""
+    return sum(piece.n_negative for piece in pieces), sum(piece.n_positive for piece in pieces)
 
 
 def gathered(pieces: Sequence[Piece], masks: Sequence[BoolArray]) -> Piece:

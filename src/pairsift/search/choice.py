@@ -31,7 +31,8 @@ class Trial(NamedTuple):
 class Choice:
     """What was chosen, what was seen, and a first solution on the rows that were learned from.
 
-    ``n_rows`` are the negative and positive rows that the first solution was learned from; ``steps`` is how many Newton steps to make from zero, where that was chosen too; None is as many as it takes.
+    ``n_rows`` are the negative and positive rows that the first solution was learned from. ``steps`` is how many Newton
+    steps to make from zero, where that was chosen too; None is as many as it takes.
     """
 
     mix: Mix

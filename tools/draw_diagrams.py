@@ -80,7 +80,7 @@ CHOICES: list[tuple[tuple[str, ...], str, tuple[str, ...]]] = [
     (
         ("Do the rows fit into memory?",),
         "no",
-        ("ActiveRankSVM on a RowStore", "reads only the rows it draws; budget in seconds"),
+        ("AutoRanker on a RowStore", "reads only the rows it draws; budget in seconds"),
     ),
     (
         ("Dense rows, thousands of columns,", "or probabilities are all you need?"),
@@ -93,7 +93,7 @@ CHOICES: list[tuple[tuple[str, ...], str, tuple[str, ...]]] = [
         ('RankSVM(C="auto")', "hinge or squared hinge over all pairs"),
     ),
 ]
-LAST = ('ActiveRankSVM(C="auto")', "pairs or points; then pairsift compare", "against the tuned logistic regression")
+LAST = ("AutoRanker()", "pairs or points; then pairsift compare", "against the tuned logistic regression")
 
 
 def choosing() -> str:
@@ -121,7 +121,7 @@ LAYERS: list[tuple[tuple[str, ...], str]] = [
     (("cli/", "one file a command"), "faults become one line"),
     (("experiments/, report/", "the paper's tables and figures, the bench, the page"), "cells in SQLite, then pages"),
     (("estimators/", "the scikit-learn face; below it nothing imports scikit-learn"), "X, y become a Problem"),
-    (("engines/, block/, strength/", 'Spark and Dask; drawn rows; C="auto" on held-out rows'), "a Problem"),
+    (("engines/, search/", "Spark and Dask; what is chosen on held-out rows"), "a Problem"),
     (("model.py, certificates.py, export/, inspection/", "a trained model, what it is worth and what is in it"), "w"),
     (("training_run.py, checkpoint.py, validation.py", "consumers of the loop: budgets, curves, resuming"), "states"),
     (

@@ -2,7 +2,7 @@
 
     python tools/measure_engines.py generated --rows 20000000     # rows in Parquet, made and removed again
     python tools/measure_engines.py covtype                       # the paper's set, from PAIRSIFT_DATA
-    python tools/measure_engines.py covtype --sampling soft-correct --seeds 40 --rows-per-term 2    # than by default 6
+    python tools/measure_engines.py covtype --method soft-correct --seeds 40 --rows-per-term 2     # by default 6
     python tools/measure_engines.py spark --rows 4000000          # one seed on a Spark cluster of two workers
 
 The first two run the local engine, whose coefficients are those of Spark and Dask bit for bit (tests/engines); the last
@@ -27,15 +27,17 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from pairsift import ActiveRankSVM, auc, load_dataset
+from pairsift import ActiveRankSVM, AutoRanker, auc, load_dataset
 from pairsift.data.generate import GRAIN, RankingLaw
 from pairsift.data.rows import DenseRows
 from pairsift.engines import algorithm
 from pairsift.engines.algorithm import Columns, fit_on_engine
 from pairsift.engines.local import LocalEngine, TablePartition
+from pairsift.engines.options import METHODS as ENGINE_METHODS
 from pairsift.engines.parts import FILE, FILE_ROW, parquet_partitions
 
-SAMPLINGS = ("soft-correct", "block")
+METHODS = {"soft-correct": "active", "auto": "auto"}
+"""What is measured, and the method of an engine that does it."""
 N_FEATURES = 10
 PAPER_ROWS = 10**10
 NAMES = tuple(f"f{k}" for k in range(N_FEATURES))
@@ -60,12 +62,11 @@ class Timed:
         return tables
 
 
-def options_of(sampling: str) -> dict[str, Any]:
-    """The parameters of both fits: the defaults of an engine, with this sampling."""
-    names = ("C", "gamma", "bias_correction", "threshold", "budget", "batch_size", "tol", "max_iter", "loss")
-    defaults = ActiveRankSVM().get_params()
-    budget = algorithm.BLOCK_ROWS if sampling == "block" else defaults["budget"]
-    return {**{name: defaults[name] for name in names}, "sampling": sampling, "budget": budget}
+def options_of(name: str) -> dict[str, Any]:
+    """The parameters of both fits: the defaults of an engine."""
+    method = METHODS[name]
+    own = {"budget": algorithm.AUTO_ROWS} if method == "auto" else {"sampling": name}
+    return {**ENGINE_METHODS[method], **own}
 
 
 def law_of(n_grains: int) -> RankingLaw:
@@ -89,11 +90,11 @@ def write_parquet(law: RankingLaw, n_grains: int, folder: Path) -> None:
         parquet.write_table(table, folder / f"part-{k:04d}.parquet", compression="none")
 
 
-def engine_fit(engine: Any, columns: Columns, sampling: str, seed: int) -> dict[str, Any]:
+def engine_fit(engine: Any, columns: Columns, name: str, seed: int) -> dict[str, Any]:
     """Train on an engine and return what it took."""
     timed = Timed(engine)
     started = time.perf_counter()
-    found = fit_on_engine(timed, columns, options_of(sampling), seed)
+    found = fit_on_engine(timed, columns, METHODS[name], options_of(name), seed)
     seconds = time.perf_counter() - started
     facts = found.facts()
     return {
@@ -107,31 +108,32 @@ def engine_fit(engine: Any, columns: Columns, sampling: str, seed: int) -> dict[
     }
 
 
-def compare(sampling: str, seeds: int, engine: Any, columns: Columns, X: Any, y: Any, n_rows: int) -> dict[str, Any]:
+def compare(name: str, seeds: int, engine: Any, columns: Columns, X: Any, y: Any, n_rows: int) -> dict[str, Any]:
     """Train by the engine with several seeds and return its line; the test rows are X and y."""
-    fits = [engine_fit(engine, columns, sampling, seed) for seed in range(seeds)]
+    fits = [engine_fit(engine, columns, name, seed) for seed in range(seeds)]
     areas = [auc(y, X @ one["w"]) for one in fits]
     last = fits[-1]
     return {
-        "sampling": sampling,
+        "method": name,
         "auc_engine": [round(area, 5) for area in areas],
         "mean_engine": float(np.mean(areas)),
         "deviation_engine": float(np.std(areas, ddof=1)) if seeds > 1 else None,
         "rows": n_rows,
-        **{name: last[name] for name in last if name != "w"},
+        **{fact: last[fact] for fact in last if fact != "w"},
         "share_moved": max(one["rows_moved"] for one in fits) / n_rows,
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 
 
-def in_memory(sampling: str, seeds: int, train: tuple[Any, Any], test: tuple[Any, Any]) -> list[float]:
+def in_memory(name: str, seeds: int, train: tuple[Any, Any], test: tuple[Any, Any]) -> list[float]:
     """Return the AUC of the same fits in memory."""
-    options = options_of(sampling)
-    models = [ActiveRankSVM(**options, random_state=seed).fit(*train) for seed in range(seeds)]
+    options = options_of(name)
+    estimator = AutoRanker if METHODS[name] == "auto" else ActiveRankSVM
+    models = [estimator(**options, random_state=seed).fit(*train) for seed in range(seeds)]
     return [auc(test[1], test[0] @ model.coef_[0]) for model in models]
 
 
-def measure_generated(n_grains: int, seeds: int, folder: Path, samplings: Sequence[str]) -> list[dict[str, Any]]:
+def measure_generated(n_grains: int, seeds: int, folder: Path, names: Sequence[str]) -> list[dict[str, Any]]:
     """The engine first, while nothing else is in memory; then the same rows in memory."""
     law, n_rows = law_of(n_grains), n_grains * GRAIN
     write_parquet(law, n_grains, folder)
@@ -139,15 +141,15 @@ def measure_generated(n_grains: int, seeds: int, folder: Path, samplings: Sequen
     engine = LocalEngine(partitions, [*schema.names, FILE, FILE_ROW])
     columns = Columns(NAMES, "y", None, (FILE, FILE_ROW))
     test = rows_between(law, n_grains, n_grains + TEST_GRAINS)
-    lines = [compare(sampling, seeds, engine, columns, *test, n_rows) for sampling in samplings]
+    lines = [compare(name, seeds, engine, columns, *test, n_rows) for name in names]
     train = rows_between(law, 0, n_grains)
     for line in lines:
         line["on_paper"] = on_paper(line, n_rows)
-        _add_memory(line, in_memory(line["sampling"], seeds, train, test))
+        _add_memory(line, in_memory(line["method"], seeds, train, test))
     return lines
 
 
-def measure_covtype(seeds: int, samplings: Sequence[str]) -> list[dict[str, Any]]:
+def measure_covtype(seeds: int, names: Sequence[str]) -> list[dict[str, Any]]:
     """One split of covtype, a fifth for the test, drawn with seed 0."""
     X, y = load_dataset("covtype")[:2]
     X = np.ascontiguousarray(X.toarray())
@@ -157,13 +159,13 @@ def measure_covtype(seeds: int, samplings: Sequence[str]) -> list[dict[str, Any]
     table = pa.table({"x": values, "y": y[train], "id": train})
     parts = [TablePartition(table.slice(start, 60_000)) for start in range(0, len(train), 60_000)]
     engine, columns = LocalEngine(parts, table.schema.names), Columns(("x",), "y", None, ("id",))
-    lines = [compare(sampling, seeds, engine, columns, X[test], y[test], len(train)) for sampling in samplings]
+    lines = [compare(name, seeds, engine, columns, X[test], y[test], len(train)) for name in names]
     for line in lines:
-        _add_memory(line, in_memory(line["sampling"], seeds, (X[train], y[train]), (X[test], y[test])))
+        _add_memory(line, in_memory(line["method"], seeds, (X[train], y[train]), (X[test], y[test])))
     return lines
 
 
-def measure_spark(n_grains: int, folder: Path, samplings: Sequence[str]) -> list[dict[str, Any]]:
+def measure_spark(n_grains: int, folder: Path, names: Sequence[str]) -> list[dict[str, Any]]:
     """One seed on a standalone cluster of two workers, beside the local engine."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "engines"))
     from spark_cluster import session, standalone
@@ -184,10 +186,10 @@ def measure_spark(n_grains: int, folder: Path, samplings: Sequence[str]) -> list
         }
         spark = session(address, **config)
         frame = spark.read.parquet(str(table))
-        for sampling in samplings:
-            here, there = (engine_fit(e, columns, sampling, 0) for e in (local, SparkEngine(frame)))
+        for name in names:
+            here, there = (engine_fit(e, columns, name, 0) for e in (local, SparkEngine(frame)))
             same = bool(np.array_equal(here.pop("w"), there.pop("w")))
-            facts = {"sampling": sampling, "rows": n_grains * GRAIN, "same_bits": same, "local": here, "spark": there}
+            facts = {"method": name, "rows": n_grains * GRAIN, "same_bits": same, "local": here, "spark": there}
             lines.append({**facts, "on_paper": on_paper(there, n_grains * GRAIN)})
         spark.stop()
     return lines
@@ -219,20 +221,20 @@ def main() -> None:
     parser.add_argument("what", choices=["generated", "covtype", "spark"])
     parser.add_argument("--rows", type=int, default=20_000_000)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--sampling", choices=SAMPLINGS, action="append")
+    parser.add_argument("--method", choices=list(METHODS), action="append")
     parser.add_argument("--rows-per-term", type=int, default=algorithm.ROWS_PER_TERM)
     given = parser.parse_args()
     algorithm.ROWS_PER_TERM = given.rows_per_term
-    samplings = given.sampling or SAMPLINGS
+    names = given.method or list(METHODS)
     n_grains = -(-given.rows // GRAIN)
     folder = Path(tempfile.mkdtemp(prefix="pairsift-engines-"))
     try:
         if given.what == "covtype":
-            lines = measure_covtype(given.seeds, samplings)
+            lines = measure_covtype(given.seeds, names)
         elif given.what == "generated":
-            lines = measure_generated(n_grains, given.seeds, folder, samplings)
+            lines = measure_generated(n_grains, given.seeds, folder, names)
         else:
-            lines = measure_spark(n_grains, folder, samplings)
+            lines = measure_spark(n_grains, folder, names)
     finally:
         shutil.rmtree(folder)
     for line in lines:

@@ -169,8 +169,8 @@ def command(options: argparse.Namespace) -> dict[str, Any]:
     """Fit once by ``pairsift fit``: opening, fitting, and the threshold, without the start of Python."""
     from pairsift.cli import pairsift
 
-    line = ["fit", str(options.store), "-o", f"{options.store}.model", "--budget", str(options.budget)]
-    line += ["--sampling", options.sampling, "--random-state", "0", "--json"]
+    line = ["fit", str(options.store), "-o", f"{options.store}.model", "--method", "active"]
+    line += ["--budget", str(options.budget), "--sampling", options.sampling, "--random-state", "0", "--json"]
     with anonymous_peak() as peak, redirect_stdout(StringIO()) as printed:
         pairsift.main(line, prog_name="pairsift", standalone_mode=False)
     facts = json.loads(printed.getvalue())

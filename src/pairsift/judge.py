@@ -104,14 +104,14 @@ class Judge:
 def auc_of_parts(verdicts: Sequence[Verdict], level: float = 0.95) -> tuple[float, float, float]:
     """Return the AUC over parts that were scored by models of their own, and its confidence interval.
 
-    It is the mean, over all positives, of the negatives of their part that they beat; the variance is that of the
-    placements around the AUC of their part, over all parts (LeDell, Petersen and van der Laan 2015). The interval is
-    that of `pairsift.auc_interval`, which this equals for one part without weights. Weighted rows count as so many as
-    (sum of weights)^2 / (sum of squares).
+    It is the share of all pairs within parts that are ordered right; the variance is that of the placements around the
+    AUC of their part, over all parts (LeDell, Petersen and van der Laan 2015). The interval is that of
+    `pairsift.auc_interval`, which this equals for one part without weights. Weighted rows count as so many as (sum of
+    weights)^2 / (sum of squares).
     """
     from pairsift.stats.delong import interval_of_spreads  # brings scipy, which other fits do not wait for
 
-    weights = np.array([verdict.total[0] for verdict in verdicts])
+    weights = np.array([verdict.total[0] * verdict.total[1] for verdict in verdicts])
     estimate = float(np.sum(weights * [verdict.auc for verdict in verdicts]) / np.sum(weights))
     sides = [
         [(v.positive - v.auc, v.positive_weights * v.total[0]) for v in verdicts],

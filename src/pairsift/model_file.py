@@ -6,7 +6,8 @@ metadata, under the key ``pairsift``, stands a JSON object with the format's ver
 of the features (names, the encoding of a table, scaling), of the training (settings, facts, the pairsift that wrote it)
 and of probabilities (calibration). Everything is checked before it is used, and nothing in the file is ever executed.
 
-Format 1 had neither calibration nor facts of pairs; such files are read as they were.
+Format 1 had neither calibration nor facts of pairs. In the facts of a training, format 2 had `gamma` where format 3 has
+`terms`, and neither the rows of each class nor the AUC on held-out rows. Files of both are read as they were.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from pairsift.probabilities import Calibration
 if TYPE_CHECKING:
     from pairsift.data.encoding import Encoding
 
-FORMAT = 2
+FORMAT = 3
 _METADATA_KEY = "pairsift"
 _LARGEST_HEADER = 100 * 2**20
 _REQUIRED = {"coef", "intercept"}

@@ -56,6 +56,8 @@ class TableOptions:
         The positive label; by default the affirmative of a known pair (no/yes), else the rarer one.
     weight : str, optional
         The column of sample weights.
+    holdout_by : str, optional
+        The column to hold rows out by.
     drop : sequence of str
         Columns that are no features.
     categorical : sequence of str
@@ -69,6 +71,7 @@ class TableOptions:
     label: str
     positive: Any = None
     weight: str | None = None
+    holdout_by: str | None = None
     drop: Sequence[str] = ()
     categorical: Sequence[str] = ()
     impute: Impute | None = None
@@ -137,7 +140,7 @@ def _learn(table: Table, options: TableOptions) -> Learned:
 
 def _features(table: Table, options: TableOptions) -> list[str]:
     names = list(table.schema.names)
-    for role, name in (("label", options.label), ("weight", options.weight)):
+    for role, name in (("label", options.label), ("weight", options.weight), ("holdout", options.holdout_by)):
         if name is not None and name not in names:
             raise TableError(
                 f"{table.name}: there is no {role} column {name!r}; the columns are {_listed(names)}."
@@ -150,7 +153,7 @@ def _features(table: Table, options: TableOptions) -> list[str]:
                 f"{table.name}: --{role} names {', '.join(map(repr, unknown))}, which is no column; "
                 f"the columns are {_listed(names)}. For several columns give --{role} several times."
             )
-    left_out = {options.label, options.weight, *options.drop, *index_columns(table.schema)}
+    left_out = {options.label, options.weight, options.holdout_by, *options.drop, *index_columns(table.schema)}
     return [name for name in names if name not in left_out]
 
 

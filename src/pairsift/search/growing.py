@@ -31,6 +31,7 @@ from pairsift.data.drawn_rows import Drawing, Piece
 from pairsift.data.held_by import HeldBy
 from pairsift.data.problem import Problem
 from pairsift.judge import LEVEL_95, Judge
+from pairsift.losses import HINGE
 from pairsift.search import sizes
 from pairsift.search.choice import Choice
 from pairsift.search.choosing import choosing
@@ -43,6 +44,8 @@ from pairsift.solvers.mixed_solution import MixedSolution
 GROWTH = 4
 LAST_GROWTH = 2
 LEAST_LEFT = 1e-4
+# Few rows are solved so well that a weight of 2 is the row twice to six digits; it takes milliseconds.
+EXACT = 1e-9
 
 ALL_ROWS_USED = "all rows used"
 ENOUGH_ROWS = "more rows promise no gain"
@@ -52,17 +55,17 @@ ENOUGH_ROWS = "more rows promise no gain"
 class AutoSettings:
     """What a fit may choose from and use; see `pairsift.search.options` for how it follows from what users say.
 
-    ``mixes`` are what to choose from, the preferred one first; ``C`` is None where it is to be chosen, and
-    ``default_C`` what is taken where it cannot be. ``rows`` is how many rows of each class are learned from at most;
-    None goes on until a consumer ends it. ``early`` says to try few steps too (`pairsift.search.early`).
-    ``population`` is how many rows there are where those of the problem are themselves a sample. ``holds_out`` says to
-    keep a part of the rows for the last measurement, where there are rows to spare; ``held_by`` is the column that says
-    which.
+    ``mixes`` are what to choose from, the preferred one first; ``C`` is None where it is to be chosen. ``default`` is
+    the mix and the C that are taken where rows are too few to choose on. ``rows`` is how many rows of each class are
+    learned from at most; None goes on until a consumer ends it. ``early`` says to try few steps too
+    (`pairsift.search.early`). ``population`` is how many rows there are where those of the problem are themselves a
+    sample. ``holds_out`` says to keep a part of the rows for the last measurement, where there are rows to spare;
+    ``held_by`` is the column that says which.
     """
 
     mixes: tuple[Mix, ...]
     C: float | None
-    default_C: float
+    default: tuple[Mix, float]
     rows: int | None
     tol: float = 1e-3
     max_iter: int = 1000
@@ -143,7 +146,8 @@ class _Training:
             trials = choosing(self._rows, settings.mixes, settings.C, self._most, early=settings.early)
             chosen = yield from telling(trials, self._tried)
         if chosen is None:
-            self._choice = Choice(settings.mixes[0], settings.default_C if settings.C is None else settings.C)
+            mix, C = settings.default
+            self._choice = Choice(mix, C if settings.C is None else settings.C)
             self._start: MixedSolution | None = None
             first = self._most if self._most <= LAST_GROWTH * sizes.FIRST_ROWS else sizes.FIRST_ROWS
             self._rows.draw(first, first)
@@ -169,12 +173,14 @@ class _Training:
     def solve(self) -> Iterator[AutoState]:
         """Yield the steps of the solve over the drawn rows."""
         rows, started, steps = self._rows, perf_counter(), self._choice.steps
+        smooth = self._choice.mix.loss != HINGE
+        exact = self._is_last and rows.share == 1 and smooth and sum(self._n_rows) <= sizes.EXACT_ROWS
         for found in solve_mixed(
             rows.pieces,
             self._choice.C,
             self._choice.mix,
             self._start if steps is None else None,
-            tol=self._settings.tol,
+            tol=min(self._settings.tol, EXACT) if exact else self._settings.tol,
             max_iter=self._settings.max_iter if steps is None else steps,
             share_drawn=rows.share,
             signs=self._signs,

@@ -2,8 +2,7 @@
 
 With many rows a part of its own was held out, and the model itself is measured on it. With few rows the whole fit, with
 all that it chooses, is repeated on four fifths of the rows and measured on the last fifth, five times; the AUC is the
-mean over the held-out positives of the negatives of their fold that they beat. Its variance is that of these placements
-over all folds (LeDell, Petersen and van der Laan 2015), and the interval that of `pairsift.auc_interval`.
+share of the pairs within folds that are ordered right (`pairsift.judge.auc_of_parts` has its interval).
 """
 
 from __future__ import annotations

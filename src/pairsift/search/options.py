@@ -59,10 +59,11 @@ def make_auto_settings(
     held_by: HeldBy | None = None,
 ) -> AutoSettings:
     """Return checked parameters, under the names that users give them, as settings for a problem."""
+    mixes = _mixes(terms, loss)
     settings = AutoSettings(
-        _mixes(terms, loss),
+        mixes,
         None if isinstance(C, str) else float(C),
-        DEFAULT_C,
+        (mixes[0], DEFAULT_C),
         parse_budget(budget, AUTO_ROWS).pairs,
         float(tol),
         int(max_iter),
@@ -74,7 +75,8 @@ def make_auto_settings(
         return replace(settings, mixes=(Mix(HINGE, 0.0),), early=True)
     if terms == AUTO and n_features > PAIR_COLUMNS:
         points = tuple(mix for mix in settings.mixes if mix.gamma == 0)
-        return replace(settings, mixes=points or settings.mixes)
+        mixes = points or mixes
+        return replace(settings, mixes=mixes, default=(mixes[0], DEFAULT_C))
     return settings
 
 

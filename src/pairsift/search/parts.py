@@ -3,7 +3,8 @@
 Every row has a place in an order: by default a hash of its content and the seed, so that equal rows are always on one
 side; with a column to hold out by, a hash of its value (whole customers) or its time (the latest first). A part is a
 range of that order, with one bound for both classes. Bounds are found on the rows that are drawn first, so that the
-class with fewer different rows is cut into the stated shares; rows that are drawn later go by the same bounds.
+class with fewer different rows is cut into the stated shares; rows that are drawn later go by the same bounds. (Of the
+held-out rows, and in time, the bounds are known before.)
 
     | held out | judging | learning               |     one part judges
     | held out | fold 1 | fold 2 | ... | fold 5   |     few rows: several folds judge in turn
@@ -71,7 +72,12 @@ class RowOrder:
 
     def __call__(self, rows: MemoryRows, numbers: IntArray) -> AnyArray:
         """Return the place of each row."""
-        places: AnyArray = rows.keys(self._seed) if self._places is None else self._places[numbers]
+        return rows.keys(self._seed) if self._places is None else self.of(numbers)
+
+    def of(self, numbers: IntArray) -> AnyArray:
+        """Return the place of each row that a column gives it."""
+        assert self._places is not None
+        places: AnyArray = self._places[numbers]
         return places
 
 
@@ -139,17 +145,33 @@ class LearningRows:
         return piece
 
     def _find_bound(self, first: Piece) -> Any:
-        """Return the bound of the held-out rows; where nothing can be held out, nothing is."""
-        bounds = find_bounds([first], [self.held_share], in_time=self._order.in_time)
-        if bounds is not None:
-            return bounds[0]
-        if self._order.in_time:
+        """Return the bound of the held-out rows; where nothing can be held out, nothing is.
+
+        Hashes are uniform, so that a share of them is one bound for all draws; a time is not.
+        """
+        assert first.order is not None
+        if not self._order.in_time:
+            bound = np.uint64(int(self.held_share * 2**64))
+            if has_both_classes(first, first.order <= bound) and has_both_classes(first, first.order > bound):
+                return bound
+            self.held_share = 0.0
+            return None
+        bounds = self._bounds_in_time(self.held_share)
+        if bounds is None:
             raise ValueError(
                 f"The latest {self.held_share:.0%} of the rows by {self._order.column!r} or those before have one "
                 "class only: nothing can be measured on them. Hold out by another column, or by none."
             )
-        self.held_share = 0.0
-        return None
+        return bounds[0]
+
+    def _bounds_in_time(self, *shares: float) -> AnyArray | None:
+        """Return the times that cut off shares of all rows, also of those that are not drawn."""
+        problem = self.problem
+        sides = [self._order.of(np.asarray(places[:])) for places in (problem.positives, problem.negatives)]
+        masses = [
+            _masses(*side) for side in zip(sides, (problem.positive_weights, problem.negative_weights), strict=True)
+        ]
+        return _bounds(sides, masses, shares)
 
     def parts(self, most: int) -> list[Part]:
         """Draw the first rows and cut them into those that judge and those that learn; empty where that cannot be."""
@@ -172,10 +194,15 @@ class LearningRows:
         wanted = max(judging + learning, math.ceil(max(most_judging) / share))
         self.draw(wanted, wanted)
         orders = [_known(piece.order) for piece in self.pieces]
-        bounds = find_bounds(self.pieces, [share], in_time=self._order.in_time) if self._are_enough else None
+        bounds = None
+        if self._are_enough and self._order.in_time:
+            held = [self.held_share] if self.held_share else []
+            bounds = self._bounds_in_time(*held, self.held_share + (1 - self.held_share) * share)
+        elif self._are_enough:
+            bounds = find_bounds(self.pieces, [share])
         if bounds is None:
             return []
-        rest = [order > bounds[0] for order in orders]
+        rest = [order > bounds[-1] for order in orders]
         positive, negative = (
             total * (1 - share) * min(1.0, learning / max(n * (1 - share), 1))
             for total, n in zip(weight_of(self.pieces), (self.n_positive, self.n_negative), strict=True)
@@ -206,7 +233,7 @@ class LearningRows:
 def fold_bounds(pieces: Sequence[Piece]) -> AnyArray | None:
     """Return the bounds of `FOLDS` folds, or of as many as have both classes each; None where not even two have."""
     for folds in range(FOLDS, 1, -1):
-        bounds = find_bounds(pieces, [k / folds for k in range(1, folds)], in_time=False)
+        bounds = find_bounds(pieces, [k / folds for k in range(1, folds)])
         if bounds is not None:
             return bounds
     return None
@@ -225,19 +252,22 @@ def held_share_for(problem: Problem, most: int, order: RowOrder) -> float:
     return min(held / min(rarer, most + held), 0.5)
 
 
-def find_bounds(pieces: Sequence[Piece], shares: Sequence[float], *, in_time: bool) -> AnyArray | None:
+def find_bounds(pieces: Sequence[Piece], shares: Sequence[float]) -> AnyArray | None:
     """Return the places up to which the shares of the rarer class reach; None where a part would lack a class.
 
-    The different rows (or values) of the class count alike, so that a row given twice changes nothing; in time it is
-    the weights that count.
+    The different rows (or values) of the class count alike, so that a row given twice changes nothing.
     """
     sides = [_order_of_class(pieces, positive) for positive in (True, False)]
     if not all(len(side) for side in sides):
         return None
-    weights = [joined_weights([piece.positive_weights for piece in pieces])]
-    weights.append(joined_weights([piece.negative_weights for piece in pieces]))
-    found = [_masses(side, given if in_time else None, in_time) for side, given in zip(sides, weights, strict=True)]
-    places, mass = min(found, key=lambda one: (len(one[0]), float(np.sum(one[1])), int(one[0][0])))
+    different = [np.unique(side) for side in sides]
+    return _bounds(sides, [(places, np.ones(len(places))) for places in different], shares)
+
+
+def _bounds(
+    sides: Sequence[AnyArray], masses: Sequence[tuple[AnyArray, FloatArray]], shares: Sequence[float]
+) -> AnyArray | None:
+    places, mass = min(masses, key=lambda one: (len(one[0]), float(np.sum(one[1])), int(one[0][0])))
     reached = np.cumsum(mass) / np.sum(mass)
     bounds: AnyArray = places[np.minimum(np.searchsorted(reached, np.array(shares) - 1e-12), len(places) - 1)]
     cut = [np.searchsorted(bounds, side, side="left") for side in sides]
@@ -258,18 +288,21 @@ def _of_class(pieces: Sequence[Piece], by_row: Sequence[AnyArray], positive: boo
     )
 
 
-def _masses(places: AnyArray, weights: FloatArray | None, in_time: bool) -> tuple[AnyArray, FloatArray]:
-    """Return the different places of a class, rising, and how much each counts."""
-    different, inverse, counts = np.unique(places, return_inverse=True, return_counts=True)
-    if not in_time:
-        return different, np.ones(len(different))
-    return different, counts.astype(np.float64) if weights is None else np.bincount(inverse, weights).astype(np.float64)
+def _masses(places: AnyArray, weights: FloatArray | None) -> tuple[AnyArray, FloatArray]:
+    """Return the different places of a class, rising, and the weight of the rows of each."""
+    different, inverse = np.unique(places, return_inverse=True)
+    return different, np.bincount(inverse, weights).astype(np.float64)
 
 
 def weight_of(pieces: Sequence[Piece]) -> tuple[float, float]:
     """Return the weight of the positives and of the negatives of some pieces."""
     weights = [piece.weight for piece in pieces]
     return sum(weight[0] for weight in weights), sum(weight[1] for weight in weights)
+
+
+def has_both_classes(piece: Piece, mask: BoolArray) -> bool:
+    """Whether the rows of a mask have both classes."""
+    return bool(mask[: piece.n_positive].any() and mask[piece.n_positive :].any())
 
 
 def rows_of(pieces: Sequence[Piece]) -> tuple[int, int]:

@@ -15,6 +15,9 @@ LEAST_TO_SPARE = 2500
 LEAST_NEW_ROWS = 500
 """Rows of each class that a second look at a choice needs."""
 
+EXACT_ROWS = 20_000
+"""Rows of both classes up to which smooth losses are solved to nine digits."""
+
 ROWS_TO_TELL = 1000
 """New rows of each class that can tell whether more rows promise a gain."""
 

@@ -64,6 +64,22 @@ def differences(X: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
     ).reshape(len(i), X.shape[1])
 
 
+def row_key(row: FloatArray, seed: int) -> int:
+    """Return the key of a dense row (``cpp/rows.hpp``): the sum over its values other than 0 of a hash of each."""
+    total = seed
+    for column, value in enumerate(row.astype(np.float64)):
+        if value != 0:
+            bits = int(np.array(value).view(np.uint64))
+            total += _mixed(bits ^ ((seed + (column + 1) * 0x9E3779B97F4A7C15) & _MASK))
+    return _mixed(total & _MASK)
+
+
+def _mixed(z: int) -> int:
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+    return z ^ (z >> 31)
+
+
 def hard_pairs(
     closeness: bool, positive: FloatArray, negative: FloatArray, chosen: Collection[Term], count: int
 ) -> list[Term]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +12,8 @@ import numpy as np
 from pairsift._typing import AnyArray
 from pairsift.data.drawn_rows import mix_bits
 from pairsift.words import counted
+
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ def held_by(name: str, values: Any) -> HeldBy:
     ----------
     name : str
     values : array
-        Dates, numbers, or words; every row needs one.
+        Dates (also as ISO text), numbers, or words; every row needs one.
     """
     values = np.asarray(values)
     if values.dtype.kind == "O":
@@ -62,6 +66,9 @@ def held_by(name: str, values: Any) -> HeldBy:
         values, in_time = values.astype(np.float64), True
     if not in_time:
         values = values.astype(str)
+        if _ISO_DATE.match(values[0]):
+            with suppress(ValueError):  # words after all
+                values, in_time = values.astype("datetime64[us]"), True
     different, codes = np.unique(values, return_inverse=True)
     if len(different) < 2:
         raise ValueError(

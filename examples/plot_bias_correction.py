@@ -29,9 +29,7 @@ for correct, label in ((True, "with correction"), (False, "without")):
     fits = [
         [
             # The total weight C * budget is that of the exact model, whatever the budget.
-            ActiveRankSVM(
-                C=80 / budget, budget=budget, bias_correction=correct, sampling="soft-correct", random_state=seed
-            ).fit(X, y)
+            ActiveRankSVM(C=80 / budget, budget=budget, bias_correction=correct, random_state=seed).fit(X, y)
             for seed in SEEDS
         ]
         for budget in BUDGETS

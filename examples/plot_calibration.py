@@ -9,11 +9,11 @@ another share of positives where the model will be used.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from pairsift import ActiveRankSVM, calibrate, make_ranking
+from pairsift import AutoRanker, calibrate, make_ranking
 
 X, y = make_ranking(90_000, 10, positive_rate=0.1, auc=0.88, random_state=0)
 train, held_out, fresh = (slice(start, start + 30_000) for start in (0, 30_000, 60_000))
-ranker = ActiveRankSVM(sampling="soft-correct", random_state=0).fit(X[train], y[train])
+ranker = AutoRanker(random_state=0).fit(X[train], y[train])
 
 
 def observed(p, y):

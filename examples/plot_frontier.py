@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from pairsift import ActiveRankSVM, RankSVM, WeightedSVM, auc, make_ranking
+from pairsift import ActiveRankSVM, AutoRanker, RankSVM, WeightedSVM, auc, make_ranking
 
 X, y = make_ranking(200_000, 30, positive_rate=0.1, auc=0.85, random_state=0)
 X, X_test, y, y_test = X[:100_000], X[100_000:], y[:100_000], y[100_000:]
@@ -32,11 +32,12 @@ def measure(model):
 fig, ax = plt.subplots()
 models = [
     # The total weight C * budget is 8 for all, as for the others.
-    ActiveRankSVM(C=8 / budget, budget=budget, sampling="soft-correct", random_state=0)
+    ActiveRankSVM(C=8 / budget, budget=budget, random_state=0)
     for budget in (500, 1000, 2000, 4000, 8000, 16_000)
 ]
 ax.plot(*zip(*map(measure, models), strict=True), marker=".", label="ActiveRankSVM, 500 to 16,000 pairs")
 for name, model in (
+    ("AutoRanker, C chosen", AutoRanker(random_state=0)),
     ("RankSVM, all pairs", RankSVM(C=8)),
     ("WeightedSVM", WeightedSVM(C=8)),
     ("LogisticRegression", LogisticRegression(class_weight="balanced")),

@@ -13,7 +13,7 @@ from pairsift import ActiveRankSVM, make_ranking
 
 BEST = 0.9
 X, y = make_ranking(200_000, 20, positive_rate=0.02, auc=BEST, random_state=0)
-model = ActiveRankSVM(sampling="soft-correct", budget=8000, validation=0.1, random_state=0).fit(X, y)
+model = ActiveRankSVM(budget=8000, validation=0.1, random_state=0).fit(X, y)
 
 # %%
 # 8,000 of the pairs are enough to come near the best of all linear models.

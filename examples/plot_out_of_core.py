@@ -2,9 +2,9 @@
 Data larger than memory
 =======================
 
-A row store is a file from which single rows are read by place. Active sampling reads the rows of the pairs it draws
-and no others, so time and memory hardly depend on how many rows there are. Here the stores are small, so that this
-page is built quickly; ``tools/measure_store.py`` does the same with 20 million rows (:doc:`../measured`).
+A row store is a file from which single rows are read by number. ``ActiveRankSVM`` and ``AutoRanker`` read the rows
+they draw and no others, so time and memory hardly depend on how many rows there are. Here the stores are small, so that
+this page is built quickly; ``tools/measure_store.py`` does the same with 20 million rows (:doc:`../measured`).
 """
 
 import tempfile

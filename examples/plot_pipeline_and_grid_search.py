@@ -3,8 +3,8 @@ In a pipeline and a grid search
 ===============================
 
 The estimators are scikit-learn classifiers whose ``score`` is the AUC, so that pipelines, cross-validation and
-searches work as they are. Here the strength of the exact ranker is searched together with the scaling, and set beside
-what ``C="auto"`` chooses by itself.
+searches work as they are. Here C of the exact ranker is searched together with the scaling, and compared with
+what ``C="auto"`` chooses.
 """
 
 import matplotlib.pyplot as plt
@@ -18,10 +18,10 @@ from pairsift import RankSVM
 
 X, y = load_breast_cancer(return_X_y=True)
 pipeline = make_pipeline(StandardScaler(), RankSVM(loss="squared_hinge", max_iter=2000))
-STRENGTHS = np.logspace(-2, 3, 11)
+VALUES = np.logspace(-2, 3, 11)
 search = GridSearchCV(
     pipeline,
-    {"standardscaler": [StandardScaler(), RobustScaler()], "ranksvm__C": STRENGTHS},
+    {"standardscaler": [StandardScaler(), RobustScaler()], "ranksvm__C": VALUES},
     cv=StratifiedKFold(5, shuffle=True, random_state=0),
 )
 search.fit(X, y)
@@ -31,15 +31,15 @@ auto = make_pipeline(StandardScaler(), RankSVM(C="auto", loss="squared_hinge", r
 print(f'C="auto" chose {auto[-1].C_:g}')
 
 # %%
-# On a set of 569 rows a search over several folds sees more than ``C="auto"``, which keeps the default unless the rows
-# it holds out clearly say otherwise (:doc:`../strength`).
+# On a set of 569 rows a search over several folds sees more than ``C="auto"``, which keeps the default unless the
+# held-out rows clearly say otherwise (:doc:`../strength`).
 
 results = search.cv_results_
 fig, ax = plt.subplots()
 for scaler in (StandardScaler, RobustScaler):
     chosen = [isinstance(given["standardscaler"], scaler) for given in results["params"]]
     mean, deviation = results["mean_test_score"][chosen], results["std_test_score"][chosen]
-    ax.errorbar(STRENGTHS, mean, deviation / np.sqrt(5), marker=".", capsize=3, label=scaler.__name__)
+    ax.errorbar(VALUES, mean, deviation / np.sqrt(5), marker=".", capsize=3, label=scaler.__name__)
 ax.axvline(auto[-1].C_, color="black", linestyle=":", label='C="auto"')
 ax.set(xscale="log", xlabel="C", ylabel="AUC (5 folds, ± one standard error)")
 ax.legend(loc="lower right")

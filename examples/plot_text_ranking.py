@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from pairsift import ActiveRankSVM, auc_interval
+from pairsift import AutoRanker, auc_interval
 
 rng = np.random.default_rng(0)
 N_WORDS, TOPIC = 5000, np.array(["refund", "broken", "late", "angry", "cancel", "never", "waited", "return"])
@@ -31,7 +31,7 @@ def messages(count, complaints):
 texts, y = messages(6000, complaints=0.05)
 vectorizer = TfidfVectorizer()
 X, X_test = vectorizer.fit_transform(texts[:4000]), vectorizer.transform(texts[4000:])
-model = ActiveRankSVM(C="auto", random_state=0).fit(X, y[:4000])
+model = AutoRanker(random_state=0).fit(X, y[:4000])
 print(f"{X.shape[1]:,} columns, {X.nnz / X.shape[0]:.0f} stored values a row")
 print(auc_interval(y[4000:], model.decision_function(X_test)))
 

@@ -1,7 +1,5 @@
 """`ActiveRankSVM` among the tools of scikit-learn; what every estimator keeps to is in test_conformance.py."""
 
-import logging
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,7 +31,8 @@ def make_data(n=400, seed=0):
         ActiveRankSVM(sampling="soft-correct", gamma=0.3, threshold=True),
         ActiveRankSVM(sampling="soft-correct", gamma=0.0),
         ActiveRankSVM(gamma="uniform", sampling="hard-close"),
-        ActiveRankSVM(sampling="random", bias_correction=False),
+        ActiveRankSVM(sampling="soft-close", bias_correction=False),
+        ActiveRankSVM(sampling="random"),
     ]
 )
 def test_scikit_learn(estimator, check):
@@ -110,14 +109,14 @@ def test_one_pass_that_is_not_enough_warns():
         )
 
 
-def test_verbose_logs_rounds(caplog):
+def test_verbose_says_rounds_on_standard_error(capsys):
     X, y = make_data()
     for verbose, expected in ((0, 0), (1, 4), (2, 30)):
-        caplog.clear()
-        with caplog.at_level(logging.INFO, logger="pairsift"):
-            ActiveRankSVM(budget=300, batch_size=10, verbose=verbose, sampling="random", random_state=0).fit(X, y)
-        assert len(caplog.records) == expected
-    assert "300 terms" in caplog.records[-1].message
+        ActiveRankSVM(budget=300, batch_size=10, verbose=verbose, sampling="random", random_state=0).fit(X, y)
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert len(printed.err.splitlines()) == expected
+    assert "300 terms" in printed.err.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -131,6 +130,13 @@ def test_verbose_logs_rounds(caplog):
         ({"max_iter": 0}, "max_iter must be"),
         ({"sampling": "best"}, "sampling must be one of.*best"),
         ({"threshold": "yes"}, "threshold must be"),
+        ({"gamma": "auto"}, "gamma must be.*auto"),
+        ({"budget": "auto"}, "budget must be.*auto"),
+        ({"threshold": True}, "threshold=True.*gamma"),
+        ({"sampling": "random", "bias_correction": False}, "bias_correction=False.*random"),
+        ({"sampling": "hard-close", "bias_correction": False}, "bias_correction=False.*hard-close"),
+        ({"sampling": "block"}, "sampling must be one of.*block"),
+        ({"on_interrupt": "stop"}, "on_interrupt must be one of.*stop"),
     ],
 )
 def test_bad_parameters(parameters, message):

@@ -154,16 +154,19 @@ def test_follow_knows_nothing_of_the_training():
     assert (last.number, reason) == (2, "enough")
 
 
-def test_an_interrupt_keeps_the_last_state_once_there_is_one():
+def test_an_interrupt_keeps_the_last_state_once_there_is_one_where_that_is_wanted():
     def states(n):
         for k in range(n):
             yield Loop(k)
         raise KeyboardInterrupt
 
-    last, reason = follow(states(3), [])
+    last, reason = follow(states(3), [], on_interrupt="keep")
     assert (last.number, reason) == (2, INTERRUPTED)
+    for count, wish in ((0, "keep"), (3, "raise")):
+        with pytest.raises(KeyboardInterrupt):
+            follow(states(count), [], on_interrupt=wish)
     with pytest.raises(KeyboardInterrupt):
-        follow(states(0), [])
+        follow(states(3), [])
 
 
 def test_a_limit_leaves_room_for_the_next_round_and_the_end():
@@ -176,7 +179,7 @@ def test_a_limit_leaves_room_for_the_next_round_and_the_end():
 
 
 @pytest.mark.parametrize("at", [2, 40])
-def test_ctrl_c_in_a_notebook_keeps_the_model(data, monkeypatch, at):
+def test_ctrl_c_in_a_notebook_keeps_the_model_where_that_is_wanted(data, monkeypatch, at):
     """The interrupt comes within a round, after its terms have come into the pool."""
     from pairsift import active
 
@@ -189,7 +192,10 @@ def test_ctrl_c_in_a_notebook_keeps_the_model(data, monkeypatch, at):
         return train(*arguments, **options)
 
     monkeypatch.setattr(active, "_train", interrupted)
-    model = ActiveRankSVM(sampling="soft-correct", random_state=0).fit(*data)
+    with pytest.raises(KeyboardInterrupt):
+        ActiveRankSVM(random_state=0).fit(*data)
+    calls.clear()
+    model = ActiveRankSVM(on_interrupt="keep", random_state=0).fit(*data)
     assert model.stop_reason_ == INTERRUPTED
     assert model.n_pairs_ == len(model.pairs_) == 100 * (at - 1)
     assert len(model.history_) == at - 1
@@ -200,4 +206,4 @@ def test_ctrl_c_in_a_notebook_keeps_the_model(data, monkeypatch, at):
         calls.clear()
         monkeypatch.setattr(active, "_train", lambda *a, **k: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            ActiveRankSVM(sampling="soft-correct", random_state=0).fit(*data)
+            ActiveRankSVM(on_interrupt="keep", random_state=0).fit(*data)

@@ -229,8 +229,8 @@ def test_the_command_refuses_in_one_line_and_removes_what_is_done(folder, tmp_pa
     arguments = [
         "fit",
         folder / "train.svm",
-        "--sampling",
-        "soft-correct",
+        "--method",
+        "active",
         "-o",
         tmp_path / "m",
         "--checkpoint",
@@ -252,7 +252,7 @@ def test_twenty_kills(folder, tmp_path):
     """SIGKILL at random moments of the whole process, each time resumed until it ends: the bits of one run."""
     options = ["--budget", "6000", "--random-state", "4", "--validation", "0.1"]
     started = time.monotonic()
-    whole = run("fit", folder / "train.svm", "--sampling", "soft-correct", "-o", tmp_path / "whole", *options)
+    whole = run("fit", folder / "train.svm", "--method", "active", "-o", tmp_path / "whole", *options)
     took = time.monotonic() - started
     assert whole.returncode == 0, whole.stderr
     expected = load_model(tmp_path / "whole")
@@ -260,7 +260,7 @@ def test_twenty_kills(folder, tmp_path):
     killed_with_checkpoint = 0
     for k in range(20):
         home, model = tmp_path / f"run{k}", tmp_path / f"model{k}"
-        line = ["fit", folder / "train.svm", "--sampling", "soft-correct", "-o", model, *options, "--checkpoint", home]
+        line = ["fit", folder / "train.svm", "--method", "active", "-o", model, *options, "--checkpoint", home]
         process = subprocess.Popen([*COMMAND, *map(str, line)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(float(rng.uniform(0, took)))
         process.send_signal(signal.SIGKILL)

@@ -56,14 +56,16 @@ def test_fit_then_score_gives_the_scores_of_the_model(folder):
 
 
 def test_the_command_and_the_estimator_learn_the_same_model(folder):
-    from pairsift import ActiveRankSVM, read_svmlight
+    from pairsift import ActiveRankSVM, AutoRanker, read_svmlight
 
-    run("fit", "train.svm", "-o", "same.safetensors", "--random-state", "5", "--budget", "500", cwd=folder)
     X, y = read_svmlight(folder / "train.svm")
-    model = ActiveRankSVM(random_state=5, budget=500).fit(X, y)
-    loaded = load_model(folder / "same.safetensors")
-    np.testing.assert_array_equal(loaded.coef_, model.coef_)
-    np.testing.assert_array_equal(loaded.intercept_, model.intercept_)
+    for method, estimator in (("auto", AutoRanker), ("active", ActiveRankSVM)):
+        options = ["--method", method, "--random-state", "5", "--budget", "500"]
+        run("fit", "train.svm", "-o", "same.safetensors", *options, cwd=folder)
+        model = estimator(random_state=5, budget=500).fit(X, y)
+        loaded = load_model(folder / "same.safetensors")
+        np.testing.assert_array_equal(loaded.coef_, model.coef_)
+        np.testing.assert_array_equal(loaded.intercept_, model.intercept_)
 
 
 def test_a_store_gives_the_bits_of_the_text_it_was_made_from(folder):
@@ -105,17 +107,36 @@ def test_a_model_of_a_table_does_not_score_rows_without_names(table, folder):
     assert "trained on a table" in one_line(run("score", "m", folder / "test.svm", cwd=table), 1)
 
 
-def test_labels_in_words_need_a_positive_one(table):
-    line = one_line(run("fit", "table.csv", "-o", "m", "--label", "bought", cwd=table), 1)
-    assert "--positive" in line
-    assert "'yes' (" in line
+def test_labels_in_words_say_themselves_which_is_positive_or_the_rarer_one_is(table):
+    done = run("fit", "table.csv", "-o", "m", "--label", "bought", cwd=table)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert load_model(table / "m").classes_.tolist() == ["no", "yes"]
+    text = (table / "table.csv").read_text()
+    n_yes, n_no = (sum(line.endswith(word) for line in text.splitlines()) for word in (",yes", ",no"))
+    assert n_yes < n_no
+    (table / "other.csv").write_text(text.replace(",yes", ",buyer").replace(",no", ",visitor"))
+    done = run("fit", "other.csv", "-o", "m", "--label", "bought", cwd=table)
+    assert done.returncode == 0
+    (said,) = done.stderr.splitlines()
+    assert said.startswith(f"Positive label: 'buyer', the rarer one ({n_yes} of 600 rows).")
+    assert said.endswith("--positive visitor.")
+    assert load_model(table / "m").classes_.tolist() == ["visitor", "buyer"]
+    done = run("fit", "other.csv", "-o", "m", "--label", "bought", "--positive", "visitor", cwd=table)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert load_model(table / "m").classes_.tolist() == ["buyer", "visitor"]
     assert "bought" in one_line(run("fit", "table.csv", "-o", "m", cwd=table), 1)
 
 
-def test_json_is_one_object(folder):
-    done = run("fit", "train.svm", "-o", "j.safetensors", "--json", "--sampling", "soft-close", cwd=folder)
+@pytest.mark.parametrize("options", [[], ["--method", "active", "--sampling", "soft-close"]])
+def test_json_is_one_object(folder, options):
+    done = run("fit", "train.svm", "-o", "j.safetensors", "--json", *options, cwd=folder)
     facts = json.loads(done.stdout)
-    assert facts["pairs_used"] == 8000
+    if options:
+        assert facts["pairs_used"] == 8000
+    else:
+        assert sum(facts["rows_used"].values()) == 2000
+        assert facts["holdout"]["low"] < facts["holdout"]["value"] < facts["holdout"]["high"]
+        assert len(facts["trials"]) >= 2
     assert facts["relative_gap"] <= 1e-3
 
 
@@ -133,9 +154,10 @@ def test_scores_go_to_a_file(folder):
         (["fit", ".", "-o", "m"], 1, "directory"),
         (["fit", "train.svm"], 2, "--output"),
         (["fit", "train.svm", "-o", "m", "--budget", "-1"], 2, "budget must be"),
-        (["fit", "train.svm", "-o", "m", "--sampling", "soft-correct", "--budget", "50"], 2, "at least batch_size"),
-        (["fit", "train.svm", "-o", "m", "--gamma", "2"], 2, r"gamma must be a number in [0, 1]"),
-        (["fit", "train.svm", "-o", "m", "--sampling", "hope"], 2, "'soft-correct'"),
+        (["fit", "train.svm", "-o", "m", "--method", "active", "--budget", "50"], 2, "at least batch_size"),
+        (["fit", "train.svm", "-o", "m", "--method", "active", "--gamma", "2"], 2, r"gamma must be a number in [0, 1]"),
+        (["fit", "train.svm", "-o", "m", "--gamma", "1"], 2, "--gamma is for --method active; got --method auto"),
+        (["fit", "train.svm", "-o", "m", "--method", "active", "--sampling", "hope"], 2, "'soft-correct'"),
         (["fit", "train.svm", "-o", "m", "--random-state", "-1"], 2, "--random-state"),
         (["fit", "train.svm", "-o", "m", "--format", "xls"], 2, "--format"),
         (["fit", "train.svm", "-o", "."], 1, ".: Is a directory"),

@@ -30,6 +30,7 @@ ALL = [getattr(estimators, name) for name in estimators.__all__]
 SEEDS = 60
 # Settings under which a test is quick or the law is narrow; an estimator that is not named has its defaults.
 SETTINGS = {
+    "AutoRanker": {"C": 10.0},
     "ActiveRankSVM": {"C": 0.01},
     "RankSVM": {"C": 10.0},
     "WeightedSVM": {"C": 10.0},
@@ -281,7 +282,8 @@ def test_bad_parameters(kind):
 
 def test_bad_parameters_of_active_sampling():
     for options, words in (
-        ({"gamma": 1.5}, r"gamma must be a number in \[0, 1\] or 'uniform' or 'auto'; got 1.5"),
+        ({"gamma": 1.5}, r"gamma must be a number in \[0, 1\] or 'uniform'; got 1.5"),
+        ({"gamma": "auto"}, r"gamma must be a number in \[0, 1\] or 'uniform'; got 'auto'"),
         ({"sampling": "soft-correct", "budget": 50, "batch_size": 100}, "budget"),
         ({"sampling": "soft"}, "sampling must be"),
     ):

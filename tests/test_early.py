@@ -4,16 +4,16 @@ import json
 
 import numpy as np
 import pytest
-from pairsift.block import choose, early
 from scipy.sparse import csr_array, random_array
 from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import normalize
 
 from in_process import run
-from pairsift import ActiveRankSVM, auc, load_model
+from pairsift import AutoRanker, auc, load_model
 from pairsift.data.drawn_rows import Drawing
 from pairsift.data.problem import make_problem
 from pairsift.data.rows import as_rows
+from pairsift.search import choosing, early
 from pairsift.solvers.mixed import solve_mixed
 
 
@@ -34,17 +34,17 @@ def text():
 
 @pytest.fixture(scope="module")
 def model(text):
-    return ActiveRankSVM(C="auto", random_state=0).fit(*text[0])
+    return AutoRanker(random_state=0).fit(*text[0])
 
 
 def test_few_steps_are_chosen_and_are_better_than_the_minimum(text, model):
-    assert (model.loss_, model.gamma_) == ("squared_hinge", 0.0)
+    assert (model.loss_, model.terms_) == ("squared_hinge", "points")
     assert 1 <= model.n_iter_ <= early.MOST_STEPS
     assert {trial.C for trial in model.trials_ if trial.loss == "squared_hinge"} == set(early.STRENGTHS)
     assert any(trial.loss == "hinge" for trial in model.trials_)
-    others = [{"loss": "hinge", "gamma": 0.0}, {"loss": "squared_hinge", "gamma": 0.0}, {"loss": "logistic"}]
+    others = [{"loss": "hinge", "terms": "points"}, {"loss": "squared_hinge", "terms": "points"}, {"loss": "logistic"}]
     for options in others:
-        rival = ActiveRankSVM(C="auto", random_state=0, **options).fit(*text[0])
+        rival = AutoRanker(random_state=0, **options).fit(*text[0])
         assert model.score(*text[1]) > rival.score(*text[1])
 
 
@@ -60,26 +60,26 @@ def test_the_model_is_that_of_as_many_steps_over_all_rows(text, model):
 
 
 def test_same_seed_same_bits(text, model):
-    assert np.array_equal(ActiveRankSVM(C="auto", random_state=0).fit(*text[0]).coef_, model.coef_)
+    assert np.array_equal(AutoRanker(random_state=0).fit(*text[0]).coef_, model.coef_)
 
 
 def test_the_hinge_stays_where_few_steps_are_not_shown_to_be_better(text, monkeypatch):
-    monkeypatch.setattr(choose, "LEAST_GAIN", 1.0)
-    model = ActiveRankSVM(C="auto", random_state=0).fit(*text[0])
-    assert (model.loss_, model.gamma_) == ("hinge", 0.0)
+    monkeypatch.setattr(choosing, "is_shown", lambda gain, error: False)
+    model = AutoRanker(random_state=0).fit(*text[0])
+    assert (model.loss_, model.terms_) == ("hinge", "points")
     assert model.gap_ <= 1e-3
 
 
-@pytest.mark.parametrize("options", [{"C": 0.1}, {"C": "auto", "loss": "hinge", "gamma": 0.0}])
+@pytest.mark.parametrize("options", [{"C": 800.0}, {"loss": "hinge", "terms": "points"}])
 def test_what_is_given_is_solved_to_its_minimum(text, options):
-    model = ActiveRankSVM(random_state=0, **options).fit(*text[0])
+    model = AutoRanker(random_state=0, **options).fit(*text[0])
     assert model.loss_ == "hinge"
     assert model.gap_ <= 1e-3
 
 
 def test_there_is_a_model_after_the_first_step(text, model):
     seen = []
-    watched = ActiveRankSVM(C="auto", random_state=0)
+    watched = AutoRanker(random_state=0)
     watched._report = lambda state: seen.append(state)
     watched.fit(*text[0])
     X, y = text[1]
@@ -91,7 +91,7 @@ def test_the_command_says_how_many_steps(text, tmp_path, model):
     X, y = text[0]
     short = csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
     dump_svmlight_file(short, y, str(tmp_path / "text.svm"), zero_based=False)
-    command = ["fit", "text.svm", "-o", "m", "--C", "auto", "--random-state", 0, "--n-features", 9000]
+    command = ["fit", "text.svm", "-o", "m", "--random-state", 0, "--n-features", 9000]
     line = run(*command, cwd=tmp_path)
     assert line.returncode == 0, line.stderr
     plural = "" if model.n_iter_ == 1 else "s"
@@ -102,6 +102,6 @@ def test_the_command_says_how_many_steps(text, tmp_path, model):
 
 def test_rows_that_are_all_equal_are_no_fault():
     X = csr_array((np.ones(6000), np.zeros(6000, dtype=int), np.arange(6001)), shape=(6000, 7000))
-    model = ActiveRankSVM(C="auto", random_state=0).fit(X, np.arange(6000) % 2)
+    model = AutoRanker(random_state=0).fit(X, np.arange(6000) % 2)
     assert np.all(np.isfinite(model.coef_))
     assert model.score(X, np.arange(6000) % 2) == 0.5

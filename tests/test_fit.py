@@ -15,6 +15,7 @@ import pytest
 
 from pairsift import (
     ActiveRankSVM,
+    AutoRanker,
     CombinedRankingRegression,
     RankSVM,
     WeightedSVM,
@@ -53,9 +54,14 @@ def folder(tmp_path_factory):
             CombinedRankingRegression(point_loss="squared", threshold=False, pair_probability=1.0),
         ),
         (
+            ["--budget", "900", "--loss", "squared_hinge", "--terms", "points", "--C", "10", "--tol", "1e-6"],
+            AutoRanker(budget=900, loss="squared_hinge", terms="points", C=10.0, tol=1e-6),
+        ),
+        (["--method", "auto", "--max-iter", "50"], AutoRanker(max_iter=50)),
+        (
             [
-                "--sampling",
-                "soft-correct",
+                "--method",
+                "active",
                 "--budget",
                 "900",
                 "--validation",
@@ -80,22 +86,30 @@ def test_every_method_learns_the_model_of_its_estimator(folder, tmp_path, option
     np.testing.assert_array_equal(loaded.coef_, model.coef_)
     np.testing.assert_array_equal(loaded.intercept_, model.intercept_)
     for name, value in model.get_params().items():
-        if name != "verbose":
+        if name not in ("verbose", "on_interrupt", "holdout_by"):  # the command has Ctrl-C in its own way
             assert loaded.details["settings"][name] == value, name
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--method", "exact", "--budget", "100"], "--budget is for --method active; got --method exact"),
-        (["--method", "pointwise", "--loss", "hinge"], "--loss is for --method active and exact"),
-        (["--method", "combined", "--tol", "0.1"], "--tol is for --method active and exact and pointwise"),
+        (["--method", "exact", "--budget", "100"], "--budget is for --method auto and active; got --method exact"),
+        (["--method", "pointwise", "--loss", "hinge"], "--loss is for --method auto and exact; got --method pointwise"),
+        (["--method", "combined", "--tol", "0.1"], "--tol is for --method auto and active and exact and pointwise"),
         (["--n-steps", "5"], "--n-steps is for --method combined"),
         (["--method", "exact", "--no-bias-correction"], "--bias-correction is for --method active"),
         (["--method", "exact", "--checkpoint", "c"], "--checkpoint is for --method active"),
         (["--method", "combined", "--n-steps", "0"], "n_steps must be"),
         (["--method", "exact", "--C", "-1"], "C must be"),
-        (["--early-stopping"], "early_stopping needs a validation part"),
+        (["--early-stopping"], "--early-stopping is for --method active; got --method auto"),
+        (["--gamma", "1"], "--gamma is for --method active; got --method auto"),
+        (["--sampling", "random"], "--sampling is for --method active; got --method auto"),
+        (["--validation", "0.1"], "--validation is for --method active; got --method auto"),
+        (["--checkpoint", "c"], "--checkpoint is for --method active; got --method auto"),
+        (["--method", "active", "--terms", "pairs"], "--terms is for --method auto; got --method active"),
+        (["--method", "active", "--loss", "hinge"], "--loss is for --method auto and exact; got --method active"),
+        (["--method", "exact", "--holdout-by", "day"], "--holdout-by is for --method auto; got --method exact"),
+        (["--method", "active", "--early-stopping"], "early_stopping needs a validation part"),
         (["--budget", "3 parsecs"], "budget must be"),
     ],
 )
@@ -106,7 +120,7 @@ def test_an_option_of_another_method_is_wrong_usage(folder, tmp_path, options, s
 
 def test_the_model_file_says_how_it_was_trained(folder, tmp_path):
     options = ["--budget", "800", "--validation", "0.2", "--random-state", "0"]
-    done = run("fit", folder / "train.svm", "--sampling", "soft-correct", "-o", tmp_path / "m", *options, "--json")
+    done = run("fit", folder / "train.svm", "--method", "active", "-o", tmp_path / "m", *options, "--json")
     printed, details = json.loads(done.stdout), load_model(tmp_path / "m").details
     assert details["pairsift_version"] == __version__
     training = details["training"]
@@ -122,8 +136,8 @@ def test_a_long_history_is_kept_short(folder, tmp_path):
     run(
         "fit",
         folder / "train.svm",
-        "--sampling",
-        "soft-correct",
+        "--method",
+        "active",
         "-o",
         tmp_path / "m",
         "--budget",
@@ -201,7 +215,7 @@ LONG = ["--budget", "10m", "--random-state", "0"]
 
 
 def start(folder, output, *options, **more):
-    line = ["fit", folder / "train.svm", "--sampling", "soft-correct", "-o", output, *options]
+    line = ["fit", folder / "train.svm", "--method", "active", "-o", output, *options]
     return subprocess.Popen(
         [*COMMAND, *map(str, line)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more
     )
@@ -250,8 +264,8 @@ def test_a_second_ctrl_c_ends_it_and_leaves_the_old_file(folder, tmp_path):
         code,
         "fit",
         folder / "train.svm",
-        "--sampling",
-        "soft-correct",
+        "--method",
+        "active",
         "-o",
         "m",
         *LONG,
@@ -293,7 +307,7 @@ def read_terminal(handle, process):
 def test_progress_on_a_terminal_and_none_elsewhere(folder, tmp_path):
     options = ["--budget", "1s", "--validation", "0.2", "--random-state", "0"]
     master, slave = pty.openpty()
-    line = [*COMMAND, "fit", folder / "train.svm", "--sampling", "soft-correct", "-o", tmp_path / "m", *options]
+    line = [*COMMAND, "fit", folder / "train.svm", "--method", "active", "-o", tmp_path / "m", *options]
     process = subprocess.Popen(
         list(map(str, line)), stdout=subprocess.PIPE, stderr=slave, env={**os.environ, "COLUMNS": "100"}
     )
@@ -311,7 +325,7 @@ def test_progress_on_a_terminal_and_none_elsewhere(folder, tmp_path):
     assert counts[-1] > counts[0]
     assert max(map(len, lines)) < 100
     assert shown.endswith("\r\x1b[K"), "the line is gone at the end"
-    quiet = run("fit", folder / "train.svm", "--sampling", "soft-correct", "-o", tmp_path / "m", "--budget", "300")
+    quiet = run("fit", folder / "train.svm", "--method", "active", "-o", tmp_path / "m", "--budget", "300")
     assert quiet.stderr == ""
 
 
@@ -330,8 +344,8 @@ def test_a_full_disk_is_one_line_and_leaves_the_old_model(folder, tmp_path):
             code,
             "fit",
             str(folder / "train.svm"),
-            "--sampling",
-            "soft-correct",
+            "--method",
+            "active",
             "-o",
             "m",
             *options,

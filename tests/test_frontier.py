@@ -138,7 +138,7 @@ def test_the_command_measures_and_draws_again_without_measuring(folder, tmp_path
     done = CliRunner().invoke(command, [*given, "--budget", "300", "-o", str(out)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     measured = json.loads((tmp_path / "frontier.json").read_text())
-    names = ["wsvm", "wsvm:C=tuned", "block", "soft-correct", "soft-correct:C=tuned"]
+    names = ["wsvm", "wsvm:C=tuned", "auto", "soft-correct", "soft-correct:C=tuned"]
     assert [one["method"] for one in measured["cells"]] == names
     assert all(one["status"] == "done" for one in measured["cells"])
     *_, curve, tuned = measured["curves"]

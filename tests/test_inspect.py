@@ -24,8 +24,8 @@ def folder(tmp_path_factory):
         run(
             "fit",
             "rows.svm",
-            "--sampling",
-            "soft-correct",
+            "--method",
+            "active",
             "-o",
             "m",
             "--budget",

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 from scipy import stats as scipy_stats
 
-from pairsift import ActiveRankSVM, auc, auc_interval, load_model, make_ranking
+from pairsift import ActiveRankSVM, AutoRanker, auc, auc_interval, load_model, make_ranking
 from pairsift.engines import algorithm
 from pairsift.engines.algorithm import Columns, count_classes, fit_on_engine
 from pairsift.engines.evaluation import auc_on_engine
@@ -31,8 +31,15 @@ OPTIONS = {
     "batch_size": 50,
     "tol": 1e-3,
     "max_iter": 1000,
-    "loss": "auto",
 }
+AUTO_OPTIONS = {"C": "auto", "terms": "auto", "loss": "auto", "budget": 400, "tol": 1e-3, "max_iter": 1000}
+
+
+def options_of(method, **more):
+    """The method and its options, for a sampling or for "auto"."""
+    if method == "auto":
+        return "auto", {**AUTO_OPTIONS, **more}
+    return "active", {**OPTIONS, "sampling": method, **more}
 
 
 def list_table(X, y, **more):
@@ -128,37 +135,37 @@ def test_keys_are_stable_words():
 # The fit
 
 
-@pytest.mark.parametrize("sampling", ["soft-correct", "soft-close", "random", "hard-correct", "block"])
-def test_the_same_bits_for_any_division_and_order_of_rows(data, sampling):
+@pytest.mark.parametrize("kind", ["soft-correct", "soft-close", "random", "hard-correct", "auto"])
+def test_the_same_bits_for_any_division_and_order_of_rows(data, kind):
     table = list_table(*data)
-    options = {**OPTIONS, "sampling": sampling}
-    first = fit_on_engine(engine_of(table, 1), COLUMNS, options, 5)
-    assert first.n_passes == (2 if sampling == "block" else 6)
+    method, options = options_of(kind)
+    first = fit_on_engine(engine_of(table, 1), COLUMNS, method, options, 5)
+    assert first.n_passes == (2 if kind == "auto" else 6)
     shuffled = table.take(pa.array(np.random.default_rng(0).permutation(table.num_rows)))
     for other in (engine_of(table, 7), engine_of(shuffled, 4)):
-        again = fit_on_engine(other, COLUMNS, options, 5)
+        again = fit_on_engine(other, COLUMNS, method, options, 5)
         assert np.array_equal(first.w, again.w)
         assert first.theta == again.theta
-    assert not np.array_equal(first.w, fit_on_engine(engine_of(table, 1), COLUMNS, options, 6).w)
+    assert not np.array_equal(first.w, fit_on_engine(engine_of(table, 1), COLUMNS, method, options, 6).w)
 
 
 def test_the_same_bits_in_worker_processes(data):
     table = list_table(*data)
     options = {**OPTIONS, "sampling": "random", "budget": 100, "batch_size": 100}
-    first = fit_on_engine(engine_of(table), COLUMNS, options, 0)
+    first = fit_on_engine(engine_of(table), COLUMNS, "active", options, 0)
     with closing(engine_of(table, 5, processes=2)) as engine:
-        again = fit_on_engine(engine, COLUMNS, options, 0)
+        again = fit_on_engine(engine, COLUMNS, "active", options, 0)
     assert np.array_equal(first.w, again.w)
 
 
 def test_columns_lists_and_full_vectors_are_one_data_set(data):
     X, y = data
-    lists = fit_on_engine(engine_of(list_table(X, y)), COLUMNS, OPTIONS, 1)
+    lists = fit_on_engine(engine_of(list_table(X, y)), COLUMNS, "active", OPTIONS, 1)
     names = tuple(f"f{k}" for k in range(X.shape[1]))
     columns = pa.table({**dict(zip(names, X.T, strict=True)), "y": y, "id": np.arange(len(y))})
-    by_name = fit_on_engine(engine_of(columns, 2), Columns(names, "y", None, ("id",)), OPTIONS, 1)
+    by_name = fit_on_engine(engine_of(columns, 2), Columns(names, "y", None, ("id",)), "active", OPTIONS, 1)
     as_vectors = pa.table({"x": vectors(X), "y": y, "id": np.arange(len(y))})
-    by_vector = fit_on_engine(engine_of(as_vectors, 4), COLUMNS, OPTIONS, 1)
+    by_vector = fit_on_engine(engine_of(as_vectors, 4), COLUMNS, "active", OPTIONS, 1)
     assert not by_vector.counts.sparse
     assert np.array_equal(lists.w, by_name.w)
     assert np.array_equal(lists.w, by_vector.w)
@@ -167,26 +174,32 @@ def test_columns_lists_and_full_vectors_are_one_data_set(data):
 def test_sparse_vectors_learn_what_dense_rows_learn(data):
     X, y = data
     X = np.where(np.random.default_rng(1).random(X.shape) < 0.3, X, 0.0)
-    dense = fit_on_engine(engine_of(list_table(X, y)), COLUMNS, {**OPTIONS, "sampling": "random", "tol": 1e-9}, 1)
+    dense = fit_on_engine(
+        engine_of(list_table(X, y)), COLUMNS, "active", {**OPTIONS, "sampling": "random", "tol": 1e-9}, 1
+    )
     table = pa.table({"x": vectors(X), "y": y, "id": np.arange(len(y))})
-    sparse = fit_on_engine(engine_of(table, 5), COLUMNS, {**OPTIONS, "sampling": "random", "tol": 1e-9}, 1)
+    sparse = fit_on_engine(engine_of(table, 5), COLUMNS, "active", {**OPTIONS, "sampling": "random", "tol": 1e-9}, 1)
     assert sparse.counts.sparse
     np.testing.assert_allclose(sparse.w, dense.w, rtol=1e-3, atol=1e-6)
 
 
-@pytest.mark.parametrize("sampling", ["soft-correct", "block"])
-def test_as_good_as_in_memory_with_the_same_method_and_budget(sampling):
+@pytest.mark.parametrize("kind", ["soft-correct", "auto"])
+def test_as_good_as_in_memory_with_the_same_method_and_budget(kind):
     X, y = make_ranking(n_rows=60_000, n_features=10, positive_rate=0.1, random_state=0)
     table = list_table(X[:40_000], y[:40_000])
-    gamma = "auto" if sampling == "block" else 1.0
-    options = {**OPTIONS, "sampling": sampling, "gamma": gamma, "budget": 2000, "batch_size": 100}
+    method, options = options_of(kind, budget=2000)
+    options |= {"batch_size": 100} if method == "active" else {}
+    estimator = AutoRanker if method == "auto" else ActiveRankSVM
     memory, engine = [], []
     for seed in range(5):
-        model = ActiveRankSVM(**options, random_state=seed).fit(X[:40_000], y[:40_000])
+        model = estimator(**options, random_state=seed).fit(X[:40_000], y[:40_000])
         memory.append(model.score(X[40_000:], y[40_000:]))
-        found = fit_on_engine(engine_of(table), COLUMNS, options, seed)
+        found = fit_on_engine(engine_of(table), COLUMNS, method, options, seed)
         assert found.state.solution.relative_gap <= 1e-3
-        assert found.facts()["pairs_used"] == (2000**2 if sampling == "block" else 2000)
+        if method == "auto":
+            assert found.facts()["rows_used"] == {"negative": 2000, "positive": 2000}
+        else:
+            assert found.facts()["pairs_used"] == 2000
         assert found.rows_moved < 1.2 * 2 * 6 * 2000
         engine.append(auc(y[40_000:], X[40_000:] @ found.w))
     assert abs(np.mean(memory) - np.mean(engine)) < 0.001
@@ -200,14 +213,15 @@ def test_pairs_are_formed_across_partitions(data):
     cut = int(np.count_nonzero(y == 0))
     apart = LocalEngine([TablePartition(table.slice(0, cut)), TablePartition(table.slice(cut))], ["x", "y", "id"])
     assert np.array_equal(
-        fit_on_engine(apart, COLUMNS, OPTIONS, 2).w, fit_on_engine(engine_of(list_table(X, y)), COLUMNS, OPTIONS, 2).w
+        fit_on_engine(apart, COLUMNS, "active", OPTIONS, 2).w,
+        fit_on_engine(engine_of(list_table(X, y)), COLUMNS, "active", OPTIONS, 2).w,
     )
 
 
 def test_rows_that_cannot_be_in_a_violating_pair_stay_home_and_their_share_is_right():
     X, y = make_ranking(n_rows=30_000, n_features=3, positive_rate=0.5, auc=0.99999, label_noise=0.0, random_state=0)
     table = list_table(X, y)
-    found = [fit_on_engine(engine_of(table), COLUMNS, {**OPTIONS, "C": 10.0}, seed) for seed in range(3)]
+    found = [fit_on_engine(engine_of(table), COLUMNS, "active", {**OPTIONS, "C": 10.0}, seed) for seed in range(3)]
     assert max(one.stayed_home for one in found) > 0
     w = found[0].w
     scores, positive = X @ w, y == 1
@@ -253,9 +267,9 @@ def test_a_draw_is_the_rows_of_the_smallest_order(data):
 def test_a_small_class_comes_whole_and_a_small_table_at_once(data):
     X, y = data
     rare = np.concatenate([np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:20]])
-    found = fit_on_engine(engine_of(list_table(X[rare], y[rare])), COLUMNS, OPTIONS, 0)
+    found = fit_on_engine(engine_of(list_table(X[rare], y[rare])), COLUMNS, "active", OPTIONS, 0)
     assert found.problem.n_positive == 20
-    small = fit_on_engine(engine_of(list_table(X[:50], y[:50])), COLUMNS, OPTIONS, 0)
+    small = fit_on_engine(engine_of(list_table(X[:50], y[:50])), COLUMNS, "active", OPTIONS, 0)
     assert small.n_passes == 2
     assert small.problem.n_points == 50
 
@@ -263,7 +277,7 @@ def test_a_small_class_comes_whole_and_a_small_table_at_once(data):
 def test_one_positive_row_is_enough(data):
     X, y = data
     rare = np.concatenate([np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:1]])
-    found = fit_on_engine(engine_of(list_table(X[rare], y[rare])), COLUMNS, {**OPTIONS, "budget": 1000}, 0)
+    found = fit_on_engine(engine_of(list_table(X[rare], y[rare])), COLUMNS, "active", {**OPTIONS, "budget": 1000}, 0)
     assert np.all(np.isfinite(found.w))
     assert len(found.state.pool) > 100
     assert auc(y[rare], X[rare] @ found.w) > 0.99
@@ -273,22 +287,22 @@ def test_weights_rows_of_weight_zero_stay_out_and_a_common_factor_changes_nothin
     X, y = data
     weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     columns = Columns(("x",), "y", "s", ("id",))
-    found = fit_on_engine(engine_of(list_table(X, y, s=weights), 2), columns, OPTIONS, 0)
-    scaled = fit_on_engine(engine_of(list_table(X, y, s=4 * weights), 3), columns, OPTIONS, 0)
+    found = fit_on_engine(engine_of(list_table(X, y, s=weights), 2), columns, "active", OPTIONS, 0)
+    scaled = fit_on_engine(engine_of(list_table(X, y, s=4 * weights), 3), columns, "active", OPTIONS, 0)
     np.testing.assert_array_equal(found.w, scaled.w)
     assert found.problem.positive_weights.min() > 0
     left = weights > 0
     assert found.counts.n_positive == np.count_nonzero(left & (y == 1))
-    unweighted = fit_on_engine(engine_of(list_table(X, y)), COLUMNS, OPTIONS, 0)
+    unweighted = fit_on_engine(engine_of(list_table(X, y)), COLUMNS, "active", OPTIONS, 0)
     assert not np.array_equal(found.w, unweighted.w)
 
 
 def test_points_threshold_and_a_chosen_strength(data):
     table = list_table(*data)
-    found = fit_on_engine(engine_of(table), COLUMNS, {**OPTIONS, "gamma": 0.3, "threshold": True}, 0)
+    found = fit_on_engine(engine_of(table), COLUMNS, "active", {**OPTIONS, "gamma": 0.3, "threshold": True}, 0)
     assert np.any(~found.state.pool.is_pair)
     assert found.theta == found.state.solution.theta != 0
-    chosen = fit_on_engine(engine_of(table), COLUMNS, {**OPTIONS, "C": "auto", "budget": 1000}, 0)
+    chosen = fit_on_engine(engine_of(table), COLUMNS, "active", {**OPTIONS, "C": "auto", "budget": 1000}, 0)
     assert chosen.strength.path
     assert chosen.n_passes == 3
 
@@ -308,23 +322,23 @@ def test_bad_data_is_refused_in_words(data, change, message):
     for name, change_of in change.items():
         columns[name] = change_of(columns[name])
     with pytest.raises(ValueError, match=message):
-        fit_on_engine(engine_of(pa.table(columns)), Columns(("x", "z"), "y", None, ("id",)), OPTIONS, 0)
+        fit_on_engine(engine_of(pa.table(columns)), Columns(("x", "z"), "y", None, ("id",)), "active", OPTIONS, 0)
 
 
 def test_bad_columns_and_budgets_are_refused(data):
     engine = engine_of(list_table(*data))
     with pytest.raises(ValueError, match="no column 'w'; the columns are 'x', 'y', 'id'"):
-        fit_on_engine(engine, Columns(("w",), "y", None, ("id",)), OPTIONS, 0)
+        fit_on_engine(engine, Columns(("w",), "y", None, ("id",)), "active", OPTIONS, 0)
     with pytest.raises(ValueError, match="number of pairs or rows; got '30s'"):
-        fit_on_engine(engine, COLUMNS, {**OPTIONS, "budget": "30s"}, 0)
+        fit_on_engine(engine, COLUMNS, "active", {**OPTIONS, "budget": "30s"}, 0)
     with pytest.raises(ValueError, match="random_state must be a whole number"):
-        fit_on_engine(engine, COLUMNS, OPTIONS, "seed")
+        fit_on_engine(engine, COLUMNS, "active", OPTIONS, "seed")
     text = pa.table({"a": ["u", "v"], "b": [1.0, 2.0], "y": [0, 1], "id": [0, 1]})
     with pytest.raises(ValueError, match="'a' is of type string; on an engine features are numbers"):
-        fit_on_engine(engine_of(text, 1), Columns(("a", "b"), "y", None, ("id",)), OPTIONS, 0)
+        fit_on_engine(engine_of(text, 1), Columns(("a", "b"), "y", None, ("id",)), "active", OPTIONS, 0)
     uneven = pa.table({"x": [[1.0], [1.0, 2.0]], "y": [0, 1], "id": [0, 1]})
     with pytest.raises(ValueError, match="one number of features"):
-        fit_on_engine(engine_of(uneven, 2), COLUMNS, OPTIONS, 0)
+        fit_on_engine(engine_of(uneven, 2), COLUMNS, "active", OPTIONS, 0)
 
 
 # The exact AUC
@@ -397,7 +411,8 @@ def test_fit_engine_local_writes_a_model_of_the_same_bits_for_any_number_of_proc
     said = []
     for processes in (0, 2):
         model = tmp_path / f"model-{processes}.safetensors"
-        options = ["--label", "y", "--drop", "id", "--budget", "300", "--sampling", "random", "--random-state", "1"]
+        options = ["--label", "y", "--drop", "id", "--budget", "300", "--random-state", "1"]
+        options += ["--method", "active", "--sampling", "random"]
         done = run("fit", parquet_folder, "-o", model, *options, "--engine", f"local[{processes}]", "--json")
         assert done.returncode == 0, done.stderr
         said.append(json.loads(done.stdout))
@@ -423,7 +438,7 @@ def test_fit_engine_with_ids_does_not_depend_on_the_files(parquet_folder, tmp_pa
     ("options", "status", "message"),
     [
         (["--engine", "flink://x"], 2, "--engine must be spark://HOST:PORT"),
-        (["--engine", "local[0]", "--method", "exact"], 2, "--method active"),
+        (["--engine", "local[0]", "--method", "exact"], 2, "--method auto or active"),
         (["--engine", "local[0]", "--budget", "30s"], 2, "number of pairs or rows"),
         (["--engine", "local[0]", "--impute", "mean"], 2, "columns of numbers"),
         (["--ids", "id"], 2, "--ids is for --engine"),

@@ -26,10 +26,8 @@ def problem_of(n_rows=400, n_features=5, sparse=False, weights=None, seed=0):
 
 def pieces_of(problem, *sizes):
     drawing = Drawing(problem, np.random.default_rng(0))
-    for size in sizes:
-        drawing.draw(size, size)
-    drawing.draw(problem.n_points, problem.n_points)
-    return drawing.pieces
+    drawn = [drawing.draw(size, size) for size in (*sizes, problem.n_points)]
+    return [piece for piece in drawn if piece is not None]
 
 
 def solve(problem, C, loss, gamma, tol=1e-9, **options):
@@ -59,16 +57,15 @@ def test_draws_are_nested_distinct_and_complete():
     problem = problem_of()
     ids = make_problem(as_rows(np.arange(400.0)[:, np.newaxis]), np.isin(np.arange(400), problem.positives))
     small, large = Drawing(ids, np.random.default_rng(3)), Drawing(ids, np.random.default_rng(3))
-    small.draw(20, 20)
-    large.draw(20, 20)
-    large.draw(10**9, 10**9)
-    seen = np.concatenate([piece.rows.values[:, 0] for piece in large.pieces])
-    assert np.array_equal(small.pieces[0].rows.values, large.pieces[0].rows.values)
+    first = small.draw(20, 20)
+    pieces = [large.draw(20, 20), large.draw(10**9, 10**9)]
+    seen = np.concatenate([piece.rows.values[:, 0] for piece in pieces])
+    assert np.array_equal(first.rows.values, pieces[0].rows.values)
     assert sorted(seen.tolist()) == list(range(400))
     assert large.share == 1
     assert large.draw(10**9, 10**9) is None
     positives = set(ids.positives.tolist())
-    for piece in large.pieces:
+    for piece in pieces:
         assert set(piece.rows.values[: piece.n_positive, 0].astype(int)) <= positives
         assert not set(piece.rows.values[piece.n_positive :, 0].astype(int)) & positives
 
@@ -198,8 +195,7 @@ def test_sampling_error_estimates_the_spread_of_gradients():
     spread, estimates = [], []
     for seed in range(60):
         drawing = Drawing(whole, np.random.default_rng(seed))
-        drawing.draw(m, m)
-        sample = MixedObjective(drawing.pieces, C, mix)
+        sample = MixedObjective([drawing.draw(m, m)], C, mix)
         point = sample.at(at)
         difference = sample.gradient(point) - every.gradient(every.at(at))
         spread.append(difference @ divide(difference))
@@ -210,11 +206,11 @@ def test_sampling_error_estimates_the_spread_of_gradients():
 def test_a_sample_is_solved_only_as_far_as_it_can_tell():
     whole = problem_of(40_000, 10)
     drawing = Drawing(whole, np.random.default_rng(0))
-    drawing.draw(1000, 1000)
+    sample = [drawing.draw(1000, 1000)]
     options = {"tol": 1e-10, "max_iter": 100}
-    *_, far = solve_mixed(drawing.pieces, 800.0, Mix("logistic", 0.0), **options)
+    *_, far = solve_mixed(sample, 800.0, Mix("logistic", 0.0), **options)
     signs = np.random.default_rng(1)
-    *_, near = solve_mixed(drawing.pieces, 800.0, Mix("logistic", 0.0), share_drawn=0.05, signs=signs, **options)
+    *_, near = solve_mixed(sample, 800.0, Mix("logistic", 0.0), share_drawn=0.05, signs=signs, **options)
     *_, best = solve_mixed(pieces_of(whole), 800.0, Mix("logistic", 0.0), **options)
     assert near.settled
     assert near.n_passes < far.n_passes

@@ -58,7 +58,7 @@ def test_round_trip(tmp_path, labels):
     assert type(loaded.classes_.tolist()[0]) is type(labels.tolist()[0])
     assert loaded.score(X, labels[y.astype(int)]) == fitted.score(X, labels[y.astype(int)])
     assert loaded.details["estimator"] == "ActiveRankSVM"
-    assert loaded.details["settings"]["budget"] == "auto"
+    assert loaded.details["settings"]["budget"] == 8000
     save_model(loaded, tmp_path / "again.safetensors")
     assert load_model(tmp_path / "again.safetensors").coef_.tobytes() == fitted.coef_.tobytes()
 

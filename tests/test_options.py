@@ -7,28 +7,30 @@ import re
 
 import click
 import pytest
-from pairsift.block import AUTO_ROWS, choose, grow
 
 import pairsift
 from pairsift import active, budget, calibration, estimators, model_file, pair_features, threshold, validation
-from pairsift.budget import parse_budget
 from pairsift.cli.fit import CALIBRATION_SHARE
 from pairsift.cli.methods import DEFAULTS
 from pairsift.data import holdout, learn_encoding, rows
 from pairsift.sampling.registry import SAMPLERS
-from pairsift.search.strength import choose as strength
+from pairsift.search import choosing, parts, sizes, strength
+from pairsift.search import options as auto_options
+from pairsift.search.options import AUTO_ROWS
 from pairsift.solvers import dual
 from test_docs import PAGES, ROOT, name_of
 from test_help_and_completion import every_command
 
 ESTIMATORS = {
+    "auto": estimators.AutoRanker,
     "active": estimators.ActiveRankSVM,
     "exact": estimators.RankSVM,
     "pointwise": estimators.WeightedSVM,
     "combined": estimators.CombinedRankingRegression,
 }
-# What the command line has in its own way: a seed is an option of every method, and a terminal shows progress.
-ELSEWHERE = {"random_state", "verbose"}
+# What the command line has in its own way: a seed is an option of every method, a column is one of the
+# data, a terminal shows progress, and Ctrl-C keeps the model.
+ELSEWHERE = {"random_state", "verbose", "holdout_by", "on_interrupt"}
 # Options of other programs that the pages name.
 FOREIGN = {"--no-build-isolation", "--ff-only"}
 
@@ -79,8 +81,8 @@ def test_help_states_the_defaults_of_the_code():
         if found is None:
             continue
         defaults = {method: values[parameter.name] for method, values in DEFAULTS.items() if parameter.name in values}
-        if not defaults:
-            continue  # an option of the data, and not of a method
+        if not defaults or parameter.name in ("C", "budget"):
+            continue  # an option of the data, and not of a method; or one of the next test
         said = found.group(1)
         if said == "yes":
             assert set(defaults.values()) == {True}
@@ -94,15 +96,24 @@ def test_help_states_the_defaults_of_the_code():
     assert stated >= 10
 
 
-def test_help_states_both_defaults_of_C():
-    text = next(parameter.help for parameter in find(["fit"]).params if parameter.name == "C")
-    (others,) = {values["C"] for method, values in DEFAULTS.items() if method != "active"}
-    assert f"it is {DEFAULTS['active']['C']:g} for active and {others:g} for the others" in text
+def help_of(name):
+    return next(parameter.help for parameter in find(["fit"]).params if parameter.name == name)
+
+
+def test_help_states_all_defaults_of_C_budget_and_loss():
+    (others,) = {values["C"] for method, values in DEFAULTS.items() if method not in ("auto", "active")}
+    assert DEFAULTS["auto"]["C"] == "auto"
+    assert f"auto for auto, {DEFAULTS['active']['C']:g} for active, {others:g} for the others]" in help_of("C")
+    assert DEFAULTS["auto"]["budget"] == "auto"
+    assert f"[default: {AUTO_ROWS} rows, {DEFAULTS['active']['budget']} pairs]" in help_of("budget")
+    said = help_of("loss")
+    assert f"Of auto (the default is {DEFAULTS['auto']['loss']}), and of exact" in said
+    assert f"the default is {DEFAULTS['exact']['loss']})." in said
 
 
 def test_help_offers_every_sampler():
     sampling = next(parameter for parameter in find(["fit"]).params if parameter.name == "sampling")
-    assert list(sampling.type.choices) == ["block", *SAMPLERS]
+    assert list(sampling.type.choices) == list(SAMPLERS)
 
 
 def mentions(page):
@@ -186,8 +197,7 @@ def stated_defaults():
     yield "strength.md", float(found.group(1)), DEFAULTS["active"]["C"]
     yield "strength.md", float(found.group(2)), DEFAULTS["exact"]["C"]
     found = re.search(r"\| pairs \| `(\d+)` \|", fit.read_text())
-    assert DEFAULTS["active"]["budget"] == "auto"
-    yield "fit.md", int(found.group(1)), parse_budget("auto").pairs
+    yield "fit.md", int(found.group(1)), DEFAULTS["active"]["budget"]
     found = re.search(r"\| rows of each class \| `(\d+)` \|", fit.read_text())
     yield "fit.md", int(found.group(1)), AUTO_ROWS
 
@@ -222,18 +232,18 @@ STATED = [
     ("method.md", r"Problems of fewer than {} terms", dual.SMALL_PROBLEM),
     ("method.md", r"with at most {} passes; the last", active.STEERING_PASSES),
     ("mathematics/complexity.md", r"with at most {} passes but for the last", active.STEERING_PASSES),
-    ("strength.md", r"With more than {} columns pairs are not tried", grow.PAIR_COLUMNS),
-    ("guide/choosing.md", r"\(up to {} columns\) hinge pairs", grow.PAIR_COLUMNS),
-    ("method.md", r"up to {} of each class judge", choose.JUDGING_ROWS),
+    ("strength.md", r"With more than {} columns pairs are not tried", auto_options.PAIR_COLUMNS),
+    ("guide/choosing.md", r"\(up to {} columns\) hinge pairs", auto_options.PAIR_COLUMNS),
+    ("method.md", r"up to {} of each class judge", parts.JUDGING_ROWS),
     ("method.md", r"The default stays C = {}, as stated", DEFAULTS["active"]["C"]),
-    ("strength.md", r"Up to {} rows of each class judge", choose.JUDGING_ROWS),
-    ("strength.md", r"up to {} others are learned from", choose.LEARNING_ROWS),
-    ("strength.md", r"judge in turn, up to {} rows", choose.FOLD_ROWS),
-    ("strength.md", r"points are tried at C = {} and", choose.START),
+    ("strength.md", r"Up to {} rows of each class judge", parts.JUDGING_ROWS),
+    ("strength.md", r"up to {} others are learned from", parts.LEARNING_ROWS),
+    ("strength.md", r"judge in turn, up to {} rows", parts.FOLD_ROWS),
+    ("strength.md", r"points are tried at C = {} and", choosing.START),
     ("strength.md", r'Without "auto" C is {}, and', DEFAULTS["active"]["C"]),
     ("strength.md", r"Where there are no more than {} pairs", strength.FEW_PAIRS),
     ("strength.md", r"fewer than {} rows of a class, or a budget", strength.FEW_ROWS),
-    ("strength.md", r"or a budget of fewer than {} rows", grow.LEAST_ROWS_TO_CHOOSE),
+    ("strength.md", r"or a budget of fewer than {} rows", sizes.LEAST_TO_CHOOSE),
     ("start.md", r"it stops at a {} \(`--tol`\)", DEFAULTS["active"]["tol"]),
 ]
 WORDS = {"thousandth": 1e-3}

@@ -2,7 +2,6 @@
 
 import json
 import warnings
-from functools import partial
 
 import numpy as np
 import pytest
@@ -30,8 +29,9 @@ from pairsift.data.rows import as_rows
 from pairsift.judge import Judge, Verdict
 from pairsift.sampling import make_sampler
 from pairsift.search.paths import DESCENT_GAP, NEWTON_GAP, ActivePath, ExactPath, PointwisePath
+from pairsift.search.rule import LEAST_GAIN
 from pairsift.search.strength import choose_exact
-from pairsift.search.walk import LEAST_GAIN, Walk
+from pairsift.search.walk import Walk
 from pairsift.solvers.dual import solve_dual
 from pairsift.solvers.exact import FIRST_WIDTH
 from pairsift.solvers.full_objective import FullObjective
@@ -40,9 +40,8 @@ from pairsift.solvers.pointwise import fit_pointwise
 from pairsift.solvers.preconditioner import Preconditioners
 from pairsift.solvers.terms import Terms
 
-SoftCorrect = partial(ActiveRankSVM, sampling="soft-correct")  # block training chooses in its own way: test_block.py
-ESTIMATORS = [SoftCorrect, RankSVM, WeightedSVM, CombinedRankingRegression]
-DEFAULTS = {SoftCorrect: 0.1, RankSVM: 800.0, WeightedSVM: 800.0, CombinedRankingRegression: 800.0}
+ESTIMATORS = [ActiveRankSVM, RankSVM, WeightedSVM, CombinedRankingRegression]
+DEFAULTS = {ActiveRankSVM: 0.1, RankSVM: 800.0, WeightedSVM: 800.0, CombinedRankingRegression: 800.0}
 STRENGTHS = (800.0, 80_000.0, 8.0, 8000.0)
 
 
@@ -225,7 +224,7 @@ def shared_noise(n, rng):
     return 1e-3 * X, y
 
 
-@pytest.mark.parametrize("estimator", [SoftCorrect, RankSVM, WeightedSVM])
+@pytest.mark.parametrize("estimator", [ActiveRankSVM, RankSVM, WeightedSVM])
 def test_auto_finds_its_way_on_tiny_features(estimator):
     rng = np.random.default_rng(0)
     X, y = shared_noise(3000, rng)
@@ -304,7 +303,6 @@ def test_command_line(tmp_path, method, estimator):
     X, y, _, _ = make(1500)
     np.savez(tmp_path / "rows.npz", X=X, y=y)
     command = [str(tmp_path / "rows.npz"), "-o", str(tmp_path / "m.safetensors"), "--method", method]
-    command += ["--sampling", "soft-correct"] if method == "active" else []
     done = CliRunner().invoke(fit, [*command, "--C", "auto", "--random-state", "5", "--json"])
     assert done.exit_code == 0, done.output
     facts = json.loads(done.stdout)

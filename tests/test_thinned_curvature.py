@@ -18,9 +18,7 @@ POINTS = Mix("logistic", 0.0)
 
 def pieces_of(X, y, weights=None):
     drawing = Drawing(make_problem(as_rows(X), y > 0, weights), np.random.default_rng(0))
-    drawing.draw(200, 200)
-    drawing.draw(len(y), len(y))
-    return drawing.pieces
+    return [drawing.draw(200, 200), drawing.draw(len(y), len(y))]
 
 
 @pytest.fixture(scope="module")

@@ -33,6 +33,6 @@ def reference(rows):
     cuts = np.linspace(0, table.num_rows, 4).astype(int)
     engine = LocalEngine([TablePartition(table.slice(a, b - a)) for a, b in pairwise(cuts)], table.schema.names)
     options = dict(ALL_OPTIONS)
-    seed = options.pop("random_state")
-    found = fit_on_engine(engine, Columns(tuple(rows.names), "label", None, ("id",)), options, seed)
+    method, seed = options.pop("method"), options.pop("random_state")
+    found = fit_on_engine(engine, Columns(tuple(rows.names), "label", None, ("id",)), method, options, seed)
     return found.w, found.theta

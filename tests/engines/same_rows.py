@@ -5,7 +5,14 @@ import pyarrow as pa
 
 from pairsift import make_ranking
 
-OPTIONS = {"C": 0.1, "sampling": "soft-correct", "budget": 1000, "batch_size": 100, "random_state": 4}
+OPTIONS = {
+    "method": "active",
+    "C": 0.1,
+    "sampling": "soft-correct",
+    "budget": 1000,
+    "batch_size": 100,
+    "random_state": 4,
+}
 ALL_OPTIONS = {
     **OPTIONS,
     "gamma": 1.0,
@@ -13,7 +20,6 @@ ALL_OPTIONS = {
     "threshold": False,
     "tol": 1e-3,
     "max_iter": 1000,
-    "loss": "auto",
 }
 N_ROWS = 40_000
 

@@ -121,15 +121,17 @@ def test_bad_input_is_refused_in_words(rows, client):
     with pytest.raises(ValueError, match="divide them alike"):
         DaskRanker().fit(X, y.rechunk(5000))
     with pytest.raises(ValueError, match="contains NaN in column 0"):
-        DaskRanker(sampling="random").fit(X * np.nan, y)
+        DaskRanker(method="active", sampling="random").fit(X * np.nan, y)
     with pytest.raises(ValueError, match="budget must be"):
         DaskRanker(budget=0).fit(X, y)
+    with pytest.raises(ValueError, match=r'sampling is for method="active"; got sampling=.random. with method="auto"'):
+        DaskRanker(sampling="random").fit(X, y)
 
 
 def test_the_command_on_a_cluster(rows, client, tmp_path):
     pyarrow.parquet.write_table(rows.table(), tmp_path / "table.parquet", row_group_size=9000)
     options = ["--label", "label", "--drop", "weight", "--ids", "id", "--budget", "1000", "--random-state", "4"]
-    options += ["--sampling", "soft-correct", "-o", str(tmp_path / "model.safetensors")]
+    options += ["--method", "active", "-o", str(tmp_path / "model.safetensors")]
     address = client.scheduler.address.replace("tcp://", "dask://")
     done = run("fit", tmp_path / "table.parquet", "--engine", address, *options)
     assert done.returncode == 0, done.stderr

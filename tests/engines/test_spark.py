@@ -81,8 +81,9 @@ def test_places_in_files_are_keys_where_there_are_no_ids(rows, frame, parquet):
     partitions, schema = parquet_partitions(parquet)
     engine = LocalEngine(partitions, [*schema.names, FILE, FILE_ROW])
     options = dict(ALL_OPTIONS)
-    seed = options.pop("random_state")
-    local = fit_on_engine(engine, Columns(tuple(rows.names), "label", None, (FILE, FILE_ROW)), options, seed)
+    method, seed = options.pop("method"), options.pop("random_state")
+    columns = Columns(tuple(rows.names), "label", None, (FILE, FILE_ROW))
+    local = fit_on_engine(engine, columns, method, options, seed)
     ranker = SparkRanker(featuresCols=rows.names, **OPTIONS)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
@@ -204,7 +205,7 @@ def test_the_command_on_the_cluster(rows, reference, spark, parquet, tmp_path):
     address = spark.conf.get("spark.master")
     spark.stop()
     options = ["--label", "label", "--drop", "weight", "--ids", "id", "--budget", "1000", "--random-state", "4"]
-    options += ["--sampling", "soft-correct", "-o", str(tmp_path / "model.safetensors"), "--json"]
+    options += ["--method", "active", "-o", str(tmp_path / "model.safetensors"), "--json"]
     done = run("fit", parquet, "--engine", address, *options, env={**os.environ, **LOOPBACK})
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["passes"] == 6

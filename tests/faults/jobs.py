@@ -120,7 +120,7 @@ def _cells(path: Path) -> Any:
 FIT = Job(
     "fit",
     (
-        *("fit", "train.svm", "-o", "model", "--sampling", "soft-correct", "--budget", "8000", "--validation", "0.1"),
+        *("fit", "train.svm", "-o", "model", "--method", "active", "--budget", "8000", "--validation", "0.1"),
         *("--random-state", "4", "--checkpoint", "kept"),
     ),
     "model",

@@ -20,7 +20,7 @@ from faults.preload import build_shim, run_with
 from faults.tally import Tally
 from pairsift import make_ranking
 
-_FIT = ("--budget", "300", "--random-state", "0", "--sampling", "soft-correct")
+_FIT = ("--budget", "300", "--random-state", "0", "--method", "active")
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ OPTIONS = {
 SUPPRESSED = "race:libarrow\n"
 # Tests of whatever calls `pairsift._core`, and of fits in threads; each kernel is called by at least one of them.
 TESTS = (
-    *("test_all_pairs", "test_block", "test_combined", "test_dual", "test_exact", "test_mixed", "test_sampling"),
+    *("test_all_pairs", "test_auto", "test_combined", "test_dual", "test_exact", "test_mixed", "test_sampling"),
     *("test_scaling", "test_store", "test_svmlight", "test_blocks", "test_active"),
 )
 THREADS = "tests/test_determinism.py::test_fits_in_two_threads_at_once"

@@ -203,8 +203,8 @@ class AutoRanker(CallbackSupportMixin, LinearRanker):
         self._keep(trained)
 
     def _report(self, state: Any) -> str | None:
-        if self.verbose > 1 or (self.verbose == 1 and (state.solved or not state.history[-1].round)):
-            done, choice = state.history[-1], state.choice
+        done, choice = state.history[-1], state.choice
+        if self.verbose > 1 or (self.verbose == 1 and (state.solved or state.solution is choice.start)):
             sys.stderr.write(
                 f"{done.rows:,} rows: {choice.mix.loss} {choice.terms}, C = {choice.C:.4g}, objective "
                 f"{done.objective:.6g}{f', {state.stop_reason}' if state.stop_reason else ''}\n"

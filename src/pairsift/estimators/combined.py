@@ -85,6 +85,8 @@ class CombinedRankingRegression(LinearRanker):
         check_flag("threshold", self.threshold)
         check_share("pair_probability", self.pair_probability)
         check_count("n_steps", self.n_steps)
+        if self.pair_probability == 1 and self.point_loss != "hinge":
+            raise ValueError(f'point_loss="{self.point_loss}" needs points: give pair_probability below 1.')
 
     def _fit_problem(self, problem: Problem) -> None:
         if isinstance(problem.rows, MemoryRows):

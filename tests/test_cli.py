@@ -239,7 +239,7 @@ def test_demo_writes_files_to_try_and_never_over_others(tmp_path):
 def test_demo_ends_with_a_table(tmp_path):
     done = run("demo", "--rows", "20000", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "ActiveRankSVM" in done.stdout
+    assert "AutoRanker" in done.stdout
     assert "logistic regression" in done.stdout
     assert "16,000 of 16,000 rows" in done.stdout
     tables = json.loads(run("demo", "--rows", "20000", "--json", cwd=tmp_path).stdout)

@@ -24,7 +24,7 @@ PAGES = sorted(
 )
 # Their blocks build on each other; test_docs_printed.py runs them in their order.
 WITHOUT_PRINTED = [page for page in PAGES if page not in PRINTED_PAGES]
-DOCUMENTED = ["ActiveRankSVM", "RankSVM", "WeightedSVM", "CombinedRankingRegression"]
+DOCUMENTED = ["AutoRanker", "ActiveRankSVM", "RankSVM", "WeightedSVM", "CombinedRankingRegression"]
 
 
 def name_of(page):

@@ -19,7 +19,7 @@ import pytest
 
 import pairsift
 from in_process import run
-from pairsift import ActiveRankSVM, RankSVM, RowStore, calibrate, load_model, make_ranking, save_model
+from pairsift import ActiveRankSVM, AutoRanker, RankSVM, RowStore, calibrate, load_model, make_ranking, save_model
 from pairsift.cli.demo import _own_name
 from pairsift.data.encoding import Encoding
 from pairsift.words import all_rows_have, counted
@@ -92,9 +92,9 @@ def test_an_encoding_without_a_delimiter_is_written_as_before(folder):
 
 
 def test_what_the_user_must_decide_is_asked_at_once(tmp_path):
-    (tmp_path / "t.csv").write_text("a,b,y\n" + "1,2,no\n,3,yes\n4,5,no\n" * 5)
+    (tmp_path / "t.csv").write_text("a,b,y\n" + "1,2,no\n,3,yes\n4,5,perhaps\n" * 5)
     line = one_line(run("fit", "t.csv", "-o", "m", "--label", "y", cwd=tmp_path), 1)
-    assert "say which one is positive, the one to rank first, with --positive" in line
+    assert "Say which one is positive with --positive; all others are then negative." in line
     assert "missing values in 1 column: 'a' (5 rows)" in line
     assert "--impute" in line
     rows = "".join(f"c{k},{'' if k == 9 else k},{k % 2}\n" for k in range(1200))
@@ -111,28 +111,39 @@ def test_csv_text_of_another_name_is_explained(tmp_path):
     assert "--format csv" not in one_line(run("fit", "X.npy", "-o", "m", "--weight", "w", cwd=tmp_path), 1)
 
 
-@pytest.mark.parametrize("method", ["active", "exact", "pointwise"])
+@pytest.mark.parametrize("method", ["auto", "active", "exact", "pointwise"])
 def test_the_line_of_fit_tells_what_was_held_out(folder, method):
     done = fitted(folder, "rows.svm", "m", "--method", method, "--calibration", "logistic")
     assert "(90 positive and 210 negative rows in the data; 30 of them held out, 9 positive)" in done.stdout
-    trained = {"active": "on 270 of 300 rows", "exact": f"on all {81 * 189:,} pairs", "pointwise": "on 270 rows"}
-    assert f"trained {trained[method]}" in done.stdout
+    trained = {
+        "auto": "on 270 of 300 rows",
+        "active": rf"on \d+ of {81 * 189:,} pairs",
+        "exact": f"on all {81 * 189:,} pairs",
+        "pointwise": "on 270 rows",
+    }
+    assert re.search(f"trained {trained[method]}", done.stdout)
     facts = json.loads(
         fitted(folder, "rows.svm", "m", "--method", method, "--calibration", "logistic", "--json").stdout
     )
     assert facts["held_out"] == {"rows": 30, "positives": 9}
     assert "held_out" not in json.loads(fitted(folder, "rows.svm", "m", "--method", method, "--json").stdout)
-    assert "(90 positive and 210 negative rows) in" in fitted(folder, "rows.svm", "m", "--method", method).stdout
+    in_all = " in the data" if method == "auto" else ""  # a budget may leave rows out
+    found = fitted(folder, "rows.svm", "m", "--method", method).stdout
+    assert f"(90 positive and 210 negative rows{in_all}) in" in found
 
 
 def test_probabilities_from_few_rows_come_with_a_warning(folder):
     done = fitted(folder, "rows.svm", "m", "--calibration", "logistic")
     assert "wants 50 held-out rows of the rarer class and got 9 (9 positive and 21 negative)" in done.stderr
+    assert "--validation" not in done.stderr  # that is not an option of this method
+    done = fitted(folder, "rows.svm", "m", "--calibration", "logistic", "--method", "active")
+    assert "wants 50 held-out rows of the rarer class and got 9 (9 positive and 21 negative)" in done.stderr
     assert "--validation" in done.stderr
     done = fitted(folder, "rows.svm", "m", "--calibration", "isotonic", "--method", "exact")
     assert "wants 1,000 held-out rows of the rarer class and got 9" in done.stderr
-    assert "--validation" not in done.stderr  # that is not an option of this method
-    assert fitted(folder, "rows.svm", "m", "--calibration", "logistic", "--validation", "0.6").stderr == ""
+    assert "--validation" not in done.stderr
+    enough = ["--method", "active", "--validation", "0.6"]
+    assert fitted(folder, "rows.svm", "m", "--calibration", "logistic", *enough).stderr == ""
     X, y = make_ranking(3000, 3, positive_rate=0.1, random_state=0)
     model = RankSVM(random_state=0).fit(X[:1000], y[:1000])
     with pytest.warns(UserWarning, match="wants 50 held-out rows") as caught:
@@ -163,7 +174,7 @@ def test_several_columns_in_one_word_are_explained(folder):
     assert "give --drop several times" in line
 
 
-@pytest.mark.parametrize("estimator", [ActiveRankSVM, RankSVM])
+@pytest.mark.parametrize("estimator", [AutoRanker, ActiveRankSVM, RankSVM])
 def test_asking_for_probabilities_says_where_they_come_from(estimator):
     X, y = make_ranking(200, 3, random_state=0)
     model = estimator(random_state=0).fit(X, y)
@@ -186,10 +197,10 @@ def test_other_faults_of_a_frame_keep_their_words():
 
 def test_a_model_of_points_does_not_claim_pairs(tmp_path):
     X, y = make_ranking(2000, 5, random_state=0)
-    model = ActiveRankSVM(gamma=0, loss="logistic", random_state=0).fit(X, y)
+    model = AutoRanker(terms="points", loss="logistic", random_state=0).fit(X, y)
     save_model(model, tmp_path / "points")
     assert "on 2,000 rows, as points" in run("inspect", tmp_path / "points").stdout
-    save_model(ActiveRankSVM(gamma=1, loss="squared_hinge", random_state=0).fit(X, y), tmp_path / "pairs")
+    save_model(AutoRanker(terms="pairs", loss="squared_hinge", random_state=0).fit(X, y), tmp_path / "pairs")
     assert "on 2,000 rows, by all their pairs" in run("inspect", tmp_path / "pairs").stdout
     save_model(ActiveRankSVM(sampling="random", budget=500, random_state=0).fit(X, y), tmp_path / "drawn")
     assert "on 500 pairs" in run("inspect", tmp_path / "drawn").stdout
@@ -198,10 +209,10 @@ def test_a_model_of_points_does_not_claim_pairs(tmp_path):
 def test_the_fit_line_says_why_C_is_none_of_those_tried(tmp_path):
     X, y = make_ranking(30_000, 5, positive_rate=0.3, random_state=0)
     np.savez(tmp_path / "rows.npz", X=X, y=y)
-    facts = json.loads(fitted(tmp_path, "rows.npz", "m", "--C", "auto", "--json").stdout)
-    assert facts["C"] not in [tried[0] for tried in facts["C_path"]]
-    assert "trials, C grown with the rows." in fitted(tmp_path, "rows.npz", "m", "--C", "auto").stdout
-    assert "grown" not in fitted(tmp_path, "rows.npz", "m", "--C", "0.1").stdout
+    facts = json.loads(fitted(tmp_path, "rows.npz", "m", "--json").stdout)
+    assert facts["C"] not in [C for _, _, C, *_ in facts["trials"]]
+    assert "trials, C rescaled to all rows learned from." in fitted(tmp_path, "rows.npz", "m").stdout
+    assert "rescaled" not in fitted(tmp_path, "rows.npz", "m", "--C", "800").stdout
 
 
 @pytest.mark.parametrize(("target", "kind"), [("python", "Python"), ("sql", "SQL"), ("json", "JSON"), ("onnx", "ONNX")])
@@ -216,7 +227,7 @@ def test_export_says_what_it_wrote(folder, target, kind):
 
 
 def test_score_says_what_it_wrote(folder):
-    fitted(folder, "rows.svm", "m", "--calibration", "logistic", "--validation", "0.6")
+    fitted(folder, "rows.svm", "m", "--calibration", "logistic", "--method", "active", "--validation", "0.6")
     assert run("score", "m", "rows.svm", "-o", "s.txt", cwd=folder).stdout == "s.txt: 300 scores.\n"
     assert run("score", "m", "rows.svm", "--top", 1, "-o", "s.csv", cwd=folder).stdout == "s.csv: 1 score.\n"
     done = run("score", "m", "rows.svm", "--probability", "-o", "p.txt", cwd=folder)
@@ -245,9 +256,8 @@ def test_one_is_one_in_messages(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,y\n1,2,no\n,3,yes\n4,5,no\n")
     line = one_line(run("fit", "t.csv", "-o", "m", "--label", "y", "--positive", "yes", cwd=tmp_path), 1)
     assert "1 column: 'a' (1 row)" in line
-    assert "'yes' (1 row)" in one_line(
-        run("fit", "t.csv", "-o", "m", "--label", "y", "--impute", "mean", cwd=tmp_path), 1
-    )
+    wrong = ["--label", "y", "--positive", "maybe", "--impute", "mean"]
+    assert "'yes' (1 row)" in one_line(run("fit", "t.csv", "-o", "m", *wrong, cwd=tmp_path), 1)
     (tmp_path / "one.svm").write_text("1 1:1\n")
     assert "the only row has one class" in one_line(run("fit", "one.svm", "-o", "m", cwd=tmp_path), 1)
 
@@ -277,8 +287,8 @@ def test_a_list_of_choices_ends_with_a_full_stop(folder):
 def test_evaluate_does_not_ask_for_what_the_model_knows(folder):
     said = " ".join(run("evaluate", "--help").stdout.split())
     assert "--positive TEXT The positive label. [default: the model's" in said
-    assert "required unless labels" not in said
-    assert "required unless labels" in " ".join(run("fit", "--help").stdout.split())
+    assert "else the rarer one" not in said
+    assert "else the rarer one" in " ".join(run("fit", "--help").stdout.split())
 
 
 def test_only_public_names_are_listed():
@@ -365,17 +375,19 @@ def test_the_demo_may_write_the_same_files_again_but_no_others(tmp_path):
 def test_the_line_of_fit_names_the_loss_and_what_ended_it(tmp_path):
     X, y = make_ranking(3000, 120, random_state=0)
     np.savez(tmp_path / "wide.npz", X=X, y=y)
-    assert fitted(tmp_path, "wide.npz", "m").stdout.endswith(" Logistic points.\n")
+    given = ["--terms", "points", "--loss", "logistic", "--C", "800"]
+    assert fitted(tmp_path, "wide.npz", "m", *given).stdout.endswith(" Logistic points, C = 800.\n")
+    assert " Logistic points and C = " in fitted(tmp_path, "wide.npz", "m").stdout
     assert "It ended by the budget of seconds." in fitted(tmp_path, "wide.npz", "m", "--budget", "1ms").stdout
 
 
 def test_inspect_says_which_rows_it_counts(folder):
     X, y = make_ranking(1000, 3, random_state=0)
     np.savez(folder / "held.npz", X=X, y=y)
-    fitted(folder, "held.npz", "held", "--validation", "0.1")
+    fitted(folder, "held.npz", "held", "--method", "active", "--validation", "0.1")
     line = run("inspect", "held", cwd=folder).stdout
     assert f"({int(y.sum())} positive and {1000 - int(y.sum())} other rows in the data)" in line
-    fitted(folder, "held.npz", "whole")
+    fitted(folder, "held.npz", "whole", "--method", "active")
     assert "other rows);" in run("inspect", "whole", cwd=folder).stdout
 
 
@@ -385,7 +397,7 @@ def test_a_model_that_python_learns_from_the_store_of_a_table_scores_tables(tmp_
     rows = [f"{age},{city},{int(age + 5 * (city == 'Oslo') + rng.normal(0, 5) > 45)}" for age, city in people]
     (tmp_path / "t.csv").write_text("\n".join(["age,city,y", *rows]) + "\n")
     assert run("convert", "t.csv", "-o", "t.arrow", "--label", "y", cwd=tmp_path).returncode == 0
-    model = ActiveRankSVM(random_state=0).fit(RowStore(tmp_path / "t.arrow"))
+    model = AutoRanker(random_state=0).fit(RowStore(tmp_path / "t.arrow"))
     save_model(model, tmp_path / "python")
     fitted(tmp_path, "t.arrow", "command")
     lines = [run("evaluate", name, "t.csv", cwd=tmp_path).stdout.splitlines() for name in ("python", "command")]

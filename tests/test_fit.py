@@ -49,9 +49,10 @@ def folder(tmp_path_factory):
         (["--method", "exact", "--loss", "squared_hinge", "--C", "10"], RankSVM(loss="squared_hinge", C=10.0)),
         (["--method", "pointwise", "--threshold"], WeightedSVM(threshold=True)),
         (["--method", "combined", "--n-steps", "500"], CombinedRankingRegression(n_steps=500)),
+        (["--method", "combined", "--pair-probability", "1"], CombinedRankingRegression(pair_probability=1.0)),
         (
-            ["--method", "combined", "--point-loss", "squared", "--no-threshold", "--pair-probability", "1"],
-            CombinedRankingRegression(point_loss="squared", threshold=False, pair_probability=1.0),
+            ["--method", "combined", "--point-loss", "squared", "--no-threshold", "--pair-probability", "0.9"],
+            CombinedRankingRegression(point_loss="squared", threshold=False, pair_probability=0.9),
         ),
         (
             ["--budget", "900", "--loss", "squared_hinge", "--terms", "points", "--C", "10", "--tol", "1e-6"],

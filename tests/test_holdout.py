@@ -105,6 +105,22 @@ def test_store_and_arrays_give_the_same_parts_and_bits(tmp_path, weighted):
     assert np.allclose(*exact, rtol=1e-6)
 
 
+@pytest.mark.parametrize("limit", [None, 40])
+def test_equal_rows_stay_together_and_a_weight_of_two_is_the_row_twice(limit):
+    X, y, _, _ = make(400)
+    times = np.random.default_rng(2).integers(1, 4, 400)
+    weighted = make_problem(as_rows(X), y > 0, times.astype(float))
+    twice = make_problem(as_rows(np.repeat(X, times, axis=0)), np.repeat(y, times) > 0)
+    _, one = hold_out(weighted, 0.25, np.random.default_rng(5), limit)
+    kept, other = hold_out(twice, 0.25, np.random.default_rng(5), limit)
+    rows_of = [set(map(tuple, part.rows.values[part.positives])) for part in (kept, other, one)]
+    assert not rows_of[0] & rows_of[1]
+    if limit is None:
+        assert rows_of[1] == rows_of[2]
+    else:
+        assert max(other.n_positive, other.n_negative) <= limit
+
+
 def test_huge_classes_cost_no_memory():
     problem = Problem(as_rows(np.eye(2)), RowRange(0, 10**12), RowRange(10**12, 10**13))
     tracemalloc.start()

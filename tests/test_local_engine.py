@@ -388,8 +388,11 @@ def test_counts_and_labels():
     table = pa.table({"x": [1.0, 2.0, 3.0], "y": ["no", "yes", "no"]})
     counts = count_classes(engine_of(table, 2), Columns(("x",), "y"), "yes")
     assert (counts.labels, counts.n_negative, counts.n_positive, counts.n_features) == (("no", "yes"), 2, 1, 1)
-    with pytest.raises(ValueError, match="say which one is positive"):
-        count_classes(engine_of(table, 2), Columns(("x",), "y"), strict=True)
+    assert count_classes(engine_of(table, 2), Columns(("x",), "y"), by_meaning=True).labels == ("no", "yes")
+    words = pa.table({"x": [1.0, 2.0, 3.0], "y": ["lost", "kept", "lost"]})
+    assert count_classes(engine_of(words, 2), Columns(("x",), "y")).labels == ("kept", "lost")
+    rarer = count_classes(engine_of(words, 2), Columns(("x",), "y"), by_meaning=True)
+    assert (rarer.labels, rarer.n_negative, rarer.n_positive) == (("lost", "kept"), 2, 1)
 
 
 # The command

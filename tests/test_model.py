@@ -113,7 +113,7 @@ def test_foreign_files_are_refused(tmp_path, content):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 3}, "model format 3.*update pairsift"),
+        ({"format": 4}, "model format 4.*update pairsift"),
         ({"format": 0}, "no format version"),
         ({"format": True}, "no format version"),
         ({"format": "1"}, "no format version"),

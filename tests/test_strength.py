@@ -152,7 +152,7 @@ class Planted:
         value = self.area(w[0])
         spread = self.noise * np.sin(w[0] + np.arange(100))
         half = np.full(100, 0.01)
-        return Verdict(value + spread - np.mean(spread), np.full(100, value), half, half)
+        return Verdict(value + spread - np.mean(spread), np.full(100, value), half, half, (1.0, 1.0))
 
 
 @pytest.mark.parametrize("best", [-3, -2, -1, 0, 1, 2, 3])

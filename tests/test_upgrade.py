@@ -26,12 +26,20 @@ def test_row_stores_of_version_1(kind):
     np.testing.assert_array_equal(store.weights_between(0, 8), expected)
 
 
-def test_models_of_both_formats():
+def test_models_of_all_formats():
     assert load_model(FILES / "model-format-1.safetensors").n_features_in_ >= 1
     model = load_model(FILES / "model-format-2.safetensors")
     assert model.classes_.tolist() == ["no", "yes"]
     assert model.encoding.feature_names == list(model.feature_names_in_)
     assert model.details["pairsift_version"] == "0.1.0"
+    scores = model.decision_function(np.zeros((1, model.n_features_in_)))
+    assert 0 <= model.calibration.probabilities(scores)[0] <= 1
+    model = load_model(FILES / "model-format-3.safetensors")
+    assert model.classes_.tolist() == ["no", "yes"]
+    training = model.details["training"]
+    assert (training["terms"], training["loss"]) == ("points", "logistic")
+    assert training["rows_used"] == {"negative": 189, "positive": 82}
+    assert training["holdout"]["low"] < training["holdout"]["value"] < training["holdout"]["high"]
     scores = model.decision_function(np.zeros((1, model.n_features_in_)))
     assert 0 <= model.calibration.probabilities(scores)[0] <= 1
 

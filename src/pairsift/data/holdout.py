@@ -1,8 +1,10 @@
 """A validation part: rows of each class drawn at random and kept away from the training.
 
-The draw is made by place within class, so that a row store gives the same parts as the same rows in memory. Nothing
-of the rows is copied: both parts are places in the same rows. A class that is a range of rows (a row store) keeps
-that form, less the held-out places, so that the memory grows with the held-out rows and not with N.
+Equal rows stay together: a class of at most `HASHED_BYTES` is drawn by a hash of the content of its rows, so that the
+share is one of different rows. A larger class is drawn by place, which reads no row. Either way a row store gives the
+same parts as the same rows in memory, and nothing of the rows is copied: both parts are places in the same rows. A
+class that is a range of rows (a row store) keeps that form, less the held-out places, so that the memory grows with the
+held-out rows and not with N.
 """
 
 from __future__ import annotations
@@ -14,9 +16,13 @@ from typing import Any
 import numpy as np
 
 from pairsift._typing import AnyArray, FloatArray, IntArray
+from pairsift.data.counted_rows import CountedRows, row_bytes
 from pairsift.data.problem import Places, Problem, RowRange
+from pairsift.data.rows import RowSource
 
 VALIDATION_ROWS = 20_000
+HASHED_BYTES = 2**27
+"""Reading and hashing so much takes less than 0.1 s."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +85,8 @@ def hold_out(
             f"one to look at; got {problem.n_positive} positive and {problem.n_negative} negative rows. "
             "Give more rows, or do without a validation part."
         )
-    positive = _draw(problem.n_positive, share, rng, limit)
-    negative = _draw(problem.n_negative, share, rng, limit)
+    positive = _draw(problem.rows, problem.positives, share, rng, limit)
+    negative = _draw(problem.rows, problem.negatives, share, rng, limit)
     training = Problem(
         problem.rows,
         _without(problem.positives, positive),
@@ -98,12 +104,33 @@ def hold_out(
     return training, validation
 
 
-def _draw(n: int, share: float, rng: np.random.Generator, limit: int | None) -> IntArray:
-    """Draw places in rising order. NumPy lists all n of them only where more than a fiftieth is drawn."""
-    count = min(max(1, round(share * n)), n - 1)
+def _draw(rows: RowSource, places: Places, share: float, rng: np.random.Generator, limit: int | None) -> IntArray:
+    """Draw places of a class in rising order."""
+    seed = int(rng.integers(2**63))
+    if not isinstance(rows, CountedRows) and len(places) * row_bytes(rows) <= HASHED_BYTES:
+        drawn = _draw_by_content(rows.take(np.asarray(places[np.arange(len(places))])).keys(seed), share, limit)
+        if drawn is not None:
+            return drawn
+    # NumPy lists all places only where more than a fiftieth is drawn.
+    count = _count(len(places), share, limit)
+    return np.sort(np.random.default_rng(seed).choice(len(places), size=count, replace=False, shuffle=False))
+
+
+def _draw_by_content(keys: AnyArray, share: float, limit: int | None) -> IntArray | None:
+    """Return the places of the lowest keys; None where all rows are equal."""
+    different, counts = np.unique(keys, return_counts=True)
+    if len(different) < 2:
+        return None
+    most = _count(len(different), share, None)
     if limit is not None:
-        count = min(count, limit)
-    return np.sort(rng.choice(n, size=count, replace=False, shuffle=False))
+        most = min(most, max(1, int(np.searchsorted(np.cumsum(counts), limit, side="right"))))
+    return np.flatnonzero(keys <= different[most - 1])
+
+
+def _count(n: int, share: float, limit: int | None) -> int:
+    """Return how many of n to hold out: at least one, and not all."""
+    count = min(max(1, round(share * n)), n - 1)
+    return count if limit is None else min(count, limit)
 
 
 def _without(places: Places, left_out: IntArray) -> Places:

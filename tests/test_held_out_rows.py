@@ -356,8 +356,25 @@ def test_a_column_that_cannot_be_held_out_by(change, says):
 
 def test_the_latest_rows_of_one_class_are_an_error():
     rows, y, _, _ = frame_data(600)
-    with pytest.raises(ValueError, match=r"The latest \d+% of the rows by 'when' or those before have one class only"):
+    with pytest.raises(ValueError, match=r"The latest \d+% of the rows by 'when', or the others, have one class only"):
         AutoRanker(holdout_by="when").fit(rows.assign(when=y), y)
+
+
+def test_values_that_tell_the_class_are_an_error():
+    rows, y, _, _ = frame_data(12_000)
+    with pytest.raises(ValueError, match="The rows held out by values of 'when', or the others, have one class only"):
+        AutoRanker(holdout_by="when").fit(rows.assign(when=np.where(y == 1, "a", "b")), y)
+
+
+def test_few_values_are_held_out_whole(seen):
+    rows, y, customer, _ = frame_data(12_000)
+    region = np.array(["north", "south", "west"])[customer % 3]
+    model = AutoRanker(holdout_by="region", random_state=0).fit(rows.assign(region=region), y)
+    ((_, _, state),) = seen
+    held = np.isin(rows["a"].to_numpy(), parts.joined(state.held_out).rows.values[:, 0])
+    assert len(set(region[held])) == 1
+    assert not set(region[held]) & set(region[~held])
+    assert not np.isnan(model.holdout_.value)
 
 
 def test_a_row_store_has_no_column_to_hold_out_by(tmp_path):

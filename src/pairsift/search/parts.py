@@ -3,8 +3,8 @@
 Every row has a place in an order: by default a hash of its content and the seed, so that equal rows are always on one
 side; with a column to hold out by, a hash of its value (whole customers) or its time (the latest first). A part is a
 range of that order, with one bound for both classes. Bounds are found on the rows that are drawn first, so that the
-class with fewer different rows is cut into the stated shares; rows that are drawn later go by the same bounds. (Of the
-held-out rows, and in time, the bounds are known before.)
+class with fewer different rows is cut into the stated shares; rows that are drawn later go by the same bounds. (The
+bound of the held-out rows is known before.)
 
     | held out | judging | learning               |     one part judges
     | held out | fold 1 | fold 2 | ... | fold 5   |     few rows: several folds judge in turn
@@ -145,33 +145,35 @@ class LearningRows:
         return piece
 
     def _find_bound(self, first: Piece) -> Any:
-        """Return the bound of the held-out rows; where nothing can be held out, nothing is.
+        """Return the bound of the held-out rows; where rows are all equal nothing can be held out, and nothing is.
 
-        Hashes are uniform, so that a share of them is one bound for all draws; a time is not.
+        Hashes of rows are uniform, so that a share of them is one bound for all draws. Values of a column may be few or
+        uneven: there the rows of all values are counted.
         """
         assert first.order is not None
-        if not self._order.in_time:
+        if self._order.by_content:
             bound = np.uint64(int(self.held_share * 2**64))
             if has_both_classes(first, first.order <= bound) and has_both_classes(first, first.order > bound):
                 return bound
             self.held_share = 0.0
             return None
-        bounds = self._bounds_in_time(self.held_share)
+        bounds = self._bounds_of_all_rows(self.held_share)
         if bounds is None:
+            which = (
+                f"latest {self.held_share:.0%} of the rows by" if self._order.in_time else "rows held out by values of"
+            )
             raise ValueError(
-                f"The latest {self.held_share:.0%} of the rows by {self._order.column!r} or those before have one "
-                "class only: nothing can be measured on them. Hold out by another column, or by none."
+                f"The {which} {self._order.column!r}, or the others, have one class only: nothing can be measured on "
+                "them. Hold out by another column, or by none."
             )
         return bounds[0]
 
-    def _bounds_in_time(self, *shares: float) -> AnyArray | None:
-        """Return the times that cut off shares of all rows, also of those that are not drawn."""
+    def _bounds_of_all_rows(self, *shares: float) -> AnyArray | None:
+        """Return the bounds of shares of the rows, also of those that are not drawn, by a column."""
         problem = self.problem
         sides = [self._order.of(np.asarray(places[:])) for places in (problem.positives, problem.negatives)]
-        masses = [
-            _masses(*side) for side in zip(sides, (problem.positive_weights, problem.negative_weights), strict=True)
-        ]
-        return _bounds(sides, masses, shares)
+        weights = (problem.positive_weights, problem.negative_weights)
+        return _bounds(sides, [_masses(*side) for side in zip(sides, weights, strict=True)], shares)
 
     def parts(self, most: int) -> list[Part]:
         """Draw the first rows and cut them into those that judge and those that learn; empty where that cannot be."""
@@ -197,7 +199,7 @@ class LearningRows:
         bounds = None
         if self._are_enough and self._order.in_time:
             held = [self.held_share] if self.held_share else []
-            bounds = self._bounds_in_time(*held, self.held_share + (1 - self.held_share) * share)
+            bounds = self._bounds_of_all_rows(*held, self.held_share + (1 - self.held_share) * share)
         elif self._are_enough:
             bounds = find_bounds(self.pieces, [share])
         if bounds is None:
@@ -267,6 +269,7 @@ def find_bounds(pieces: Sequence[Piece], shares: Sequence[float]) -> AnyArray | 
 def _bounds(
     sides: Sequence[AnyArray], masses: Sequence[tuple[AnyArray, FloatArray]], shares: Sequence[float]
 ) -> AnyArray | None:
+    """Return the bounds by the class with fewer different places; which one it is does not depend on its label."""
     places, mass = min(masses, key=lambda one: (len(one[0]), float(np.sum(one[1])), int(one[0][0])))
     reached = np.cumsum(mass) / np.sum(mass)
     bounds: AnyArray = places[np.minimum(np.searchsorted(reached, np.array(shares) - 1e-12), len(places) - 1)]

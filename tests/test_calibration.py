@@ -244,7 +244,7 @@ def folder(tmp_path_factory, data):
     return folder
 
 
-@pytest.mark.parametrize("method", ["active", "exact", "pointwise", "combined"])
+@pytest.mark.parametrize("method", ["auto", "active", "exact", "pointwise", "combined"])
 @pytest.mark.parametrize("kind", ["logistic", "isotonic"])
 def test_fit_calibrates_on_held_out_rows(folder, data, method, kind):
     X, y = data
@@ -263,6 +263,7 @@ def test_the_held_out_rows_of_fit_are_those_of_its_validation_part(folder, data)
     with chdir(folder):
         for more in ([], ["--calibration", "logistic", "--base-rate", "0.01"]):
             line = ["fit", "train.svm", "-o", f"m{len(more)}", "--validation", "0.25", "--random-state", "3"]
+            line += ["--method", "active"]
             command.main([*line, "--budget", "400", *more], prog_name="pairsift", standalone_mode=False)
     plain, calibrated = load_model(folder / "m0"), load_model(folder / "m4")
     assert calibrated.coef_.tobytes() == plain.coef_.tobytes()
@@ -278,7 +279,7 @@ def test_the_held_out_rows_of_fit_are_those_of_its_validation_part(folder, data)
     ("arguments", "says"),
     [
         (["--base-rate", "0.1"], "--calibration"),
-        (["--calibration", "logistic", "--validation", "0"], "above 0"),
+        (["--method", "active", "--calibration", "logistic", "--validation", "0"], "above 0"),
         (["--calibration", "logistic", "--base-rate", "5"], "between 0 and 1"),
         (["--calibration", "magic"], "isotonic"),
     ],

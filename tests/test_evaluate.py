@@ -179,7 +179,14 @@ def test_a_file_of_scores_in_the_place_of_a_model(folder):
     table = facts("scores.csv", "test.csv", "--label", "bought", "--positive", "yes", cwd=folder)
     assert table["auc"] == model["auc"]
     assert "--label" in one_line(run("evaluate", "scores.csv", "test.csv", cwd=folder), 1)
-    assert "--positive" in one_line(run("evaluate", "scores.csv", "test.csv", "--label", "bought", cwd=folder), 1)
+    assert facts("scores.csv", "test.csv", "--label", "bought", cwd=folder) == table  # no/yes needs no word
+    text = (folder / "test.csv").read_text()
+    (folder / "words.csv").write_text(text.replace(",yes", ",kept").replace(",no", ",lost"))
+    for positive in ([], ["--positive", "kept"]):  # the rarer one, or what is said
+        found = facts("scores.csv", "words.csv", "--label", "bought", *positive, cwd=folder)
+        assert (found["labels"], found["auc"]) == (["lost", "kept"], model["auc"])
+    found = facts("scores.csv", "words.csv", "--label", "bought", "--positive", "lost", cwd=folder)
+    assert found["auc"] == pytest.approx(1 - model["auc"], abs=1e-12)
     run("convert", "test.svm", "-o", "order.arrow", cwd=folder)
     assert "another order" in one_line(run("evaluate", "scores.csv", "order.arrow", cwd=folder), 1)
 

@@ -169,6 +169,12 @@ def test_convert_keeps_the_encoding(tmp_path):
         ([0.5, 2, 2], "2.0", (0.5, 2)),
         ([False, True, True], "false", (True, False)),
         (["b", "a", "a"], "a", ("b", "a")),
+        # Without a word: the affirmative of a known pair, else the rarer one, else the larger one.
+        (["no", "yes", "yes"], None, ("no", "yes")),
+        (["Y", "N", "Y"], None, ("N", "Y")),
+        ([1, 2, 2], None, (2, 1)),
+        (["a", "b", "a"], None, ("a", "b")),
+        (["b", "a", "b"], None, ("b", "a")),
         (pd.Categorical(["b", "a", "a"], categories=["a", "b", "never"]), "b", ("a", "b")),
     ],
 )
@@ -182,22 +188,24 @@ def test_labels(y, positive, labels, tmp_path):
         assert block.y.tolist() == np.array(y).tolist()
 
 
+@pytest.mark.parametrize(("y", "positive"), [([1, 2, 3], 1), ([1, 2, 3], "1"), (["2", "1", "7"], "1")])
+def test_of_more_than_two_labels_all_but_one_are_negative(y, positive):
+    blocks = TableBlocks(FrameTable(pd.DataFrame({"x": [1.0, 2, 3], "y": y})), TableOptions("y", positive))
+    (block,) = blocks
+    assert block.y.tolist() == ["1" if str(label) == "1" else "not 1" for label in y]
+
+
 @pytest.mark.parametrize(
     ("y", "options", "message"),
     [
-        (
-            ["no", "yes", "yes"],
-            {},
-            r"The labels are 'no' \(1 row\), 'yes' \(2 rows\); say which .*--positive no if it is the rarer",
-        ),
-        (
-            [1, 2, 2],
-            {},
-            r"The labels are 1 \(1 row\), 2 \(2 rows\); say which one is positive, the one to rank first, with --pos",
-        ),
         (["no", "yes", "yes"], {"positive": "maybe"}, r"'maybe' does not occur; the labels are 'no' \(1 row\), 'yes'"),
         ([1, 1, 1], {}, r"all 3 rows have one class, the label 1"),
-        ([1, 2, 3], {"positive": 1}, r"exactly two values; got 3: 1 \(1 row\), 2 \(1 row\), 3"),
+        (
+            [1, 2, 3],
+            {},
+            r"exactly two values; got 3: 1 \(1 row\), 2 \(1 row\), 3.*Say which one is positive",
+        ),
+        ([1, 2, 3], {"positive": 4}, r"4 does not occur; the labels are 1 \(1 row\), 2 \(1 row\), 3"),
         ([1, None, 0], {}, r"the label column 'y' is empty in 1 row"),
         (pd.to_datetime(["2026-01-01"] * 3), {}, r"label column 'y' is of type timestamp"),
         ([0, 1, 1], {"label": "target"}, r"no label column 'target'; the columns are 'x', 'y'\."),

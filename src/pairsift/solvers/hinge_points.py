@@ -13,10 +13,10 @@ import numpy as np
 
 from pairsift.data.block_rows import join_rows
 from pairsift.data.drawn_rows import Piece
-from pairsift.solvers.dual import SMALL_PROBLEM, descend, solve_dual
+from pairsift.solvers.dual import SMALL_GAP, SMALL_PROBLEM, descend
 from pairsift.solvers.mixed_solution import MixedSolution
 from pairsift.solvers.pointwise import shares
-from pairsift.solvers.terms import DualSolution, Terms
+from pairsift.solvers.terms import Terms
 
 FIRST_PASSES = 2
 MORE_PASSES = 3
@@ -25,26 +25,20 @@ MORE_PASSES = 3
 def solve_hinge_points(pieces: Sequence[Piece], C: float, *, tol: float, max_iter: int) -> Iterator[MixedSolution]:
     """Yield better and better solutions; the last one has a relative gap of `tol`, or took `max_iter` passes.
 
-    A small problem is solved at once, as exactly as `pairsift.solvers.dual` solves all of them.
+    A small problem is solved as exactly as `pairsift.solvers.dual` solves all of them, as far as `max_iter` allows.
     """
     terms = point_terms(pieces, C)
-    if len(terms) < SMALL_PROBLEM:
-        found = solve_dual(terms, np.zeros(len(terms)), tol=tol, max_iter=max_iter, seed=0)
-        yield _solution(found, found.n_passes, done=True)
-        return
+    target = min(tol, SMALL_GAP) if len(terms) < SMALL_PROBLEM else tol
     alpha, n_passes, passes = np.zeros(len(terms)), 0, FIRST_PASSES
     while True:
         passes = min(passes, max_iter - n_passes)
-        found = descend(terms, alpha, tol=tol, max_passes=passes, seed=n_passes)
+        found = descend(terms, alpha, tol=target, max_passes=passes, seed=n_passes)
         alpha, n_passes, passes = found.alpha, n_passes + found.n_passes, MORE_PASSES * passes
         done = found.converged or n_passes >= max_iter
-        yield _solution(found, n_passes, done=done)
+        gap = found.relative_gap
+        yield MixedSolution(found.w, found.theta, found.primal, gap, n_passes, gap <= tol, False, done)
         if done:
             return
-
-
-def _solution(found: DualSolution, n_passes: int, *, done: bool) -> MixedSolution:
-    return MixedSolution(found.w, found.theta, found.primal, found.relative_gap, n_passes, found.converged, False, done)
 
 
 def point_terms(pieces: Sequence[Piece], C: float) -> Terms:

@@ -10,6 +10,8 @@ from scipy.sparse import csr_array
 from in_process import run
 from pairsift import AutoRanker, RowStore, auc_interval, load_model, make_ranking
 from pairsift.data.drawn_rows import Drawing
+from pairsift.data.held_by import held_by
+from pairsift.data.holdout import hold_out_by
 from pairsift.data.problem import make_problem
 from pairsift.data.rows import as_rows
 from pairsift.judge import Judge, auc_of_parts
@@ -406,3 +408,26 @@ def test_the_command_holds_out_by_a_column_as_python_does(tmp_path, ending, kind
     assert kept.coef_ == pytest.approx(model.coef_, rel=1e-9)
     assert kept.details["training"]["holdout"]["value"] == pytest.approx(model.holdout_.value, abs=1e-12)
     assert kept.feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("kind", ["day", "who"])
+def test_rows_for_probabilities_are_held_out_by_the_column_too(kind):
+    rows, y, customer, day = frame_data(3000)
+    values = {"day": day, "who": customer.astype(str)}[kind]
+    problem = make_problem(as_rows(rows.to_numpy()), y == 1)
+    training, held = hold_out_by(held_by(kind, values), problem, 0.1, np.random.default_rng(0))
+    kept, out = (np.concatenate([part.positives, part.negatives]) for part in (training, held))
+    assert len(kept) + len(out) == 3000
+    assert len(out) == pytest.approx(300, abs=40)
+    assert not set(values[kept]) & set(values[out])
+    if kind == "day":
+        assert day[out].min() > day[kept].max()
+
+
+@pytest.mark.parametrize("column", ["y", "w"])
+def test_rows_are_not_held_out_by_the_label_or_the_weight(tmp_path, column):
+    rows, y, _, _ = frame_data(600)
+    rows.assign(y=y, w=1.0).to_csv(tmp_path / "t.csv", index=False)
+    done = run("fit", tmp_path / "t.csv", "--label", "y", "--weight", "w", "--holdout-by", column, "-o", tmp_path / "m")
+    assert done.returncode == 1
+    assert f"Rows cannot be held out by '{column}': it is the label or the weight." in done.stderr

@@ -71,7 +71,7 @@ class Certificate:
 
 
 def certificate(model: Any, X: Any, y: Any = None, C: float = 800.0, loss: str = "hinge") -> Certificate:
-    """Return what a linear model lost, over all pairs, against the exact RankSVM of strength C, and its AUC.
+    """Return what a linear model lost, over all pairs, against the exact RankSVM at C, and its AUC.
 
     Parameters
     ----------

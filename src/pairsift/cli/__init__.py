@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _SUMMARIES = {
-    "demo": "Show what pairsift does, on data that is there by itself.",
+    "demo": "Show what pairsift does, on built-in data.",
     "split": "Split a file of labelled rows: one part to train, one to test on.",
     "fit": "Learn a model from a file of labelled rows.",
     "score": "Score the rows of a file with a model.",

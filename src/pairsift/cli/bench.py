@@ -61,7 +61,7 @@ def bench(
 ) -> None:
     """Measure training time, memory and held-out AUC of METHODS beside peers, on the paper's data sets.
 
-    A method may carry parameters: soft-correct:gamma=0.5:threshold=true. Everything has the paper's strength,
+    A method may carry parameters: soft-correct:gamma=0.5:threshold=true. Everything has the paper's C,
     C = 0.1 a pair with 8000 pairs, or 800 for the mean loss; soft-correct:C=tuned has its C chosen on a validation
     part of the training rows.
     """

@@ -58,7 +58,7 @@ def compare(
     several). Exit status 0 whichever wins.
 
     --baseline logistic trains logistic regression on the rows of --train, with the features of the first MODEL; its
-    strength, class weights and scaling are chosen by the AUC of held-out rows.
+    C, class weights and scaling are chosen by the AUC of held-out rows.
     """
     if (baseline is None) != (train is None):
         raise click.UsageError("--baseline and --train belong together: the baseline learns from --train.")

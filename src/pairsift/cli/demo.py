@@ -1,4 +1,4 @@
-"""``pairsift demo``: the main job on data that is there by itself."""
+"""``pairsift demo``: the main job on built-in data."""
 
 from __future__ import annotations
 

@@ -92,7 +92,9 @@ def _budget(context: click.Context, parameter: click.Parameter, text: str | None
 @click.option("--point-loss", type=click.Choice(["hinge", "squared"]), help="Of combined.  [default: hinge]")
 @click.option("--pair-probability", type=float, help="Chance that a step of combined takes a pair.  [default: 0.5]")
 @click.option("--n-steps", type=int, help="Steps of combined.  [default: 100000]")
-@click.option("--tol", type=float, help="Relative duality gap to reach.  [default: 0.001]")
+@click.option(
+    "--tol", type=float, help="Relative gap to reach (auto: of the gradient; others: duality gap).  [default: 0.001]"
+)
 @click.option("--max-iter", type=int, help="Passes at most in the last solve.  [default: 1000]")
 @click.option(
     "--validation", type=float, help="Of active: share of the rows to hold out and watch, as 0.1.  [default: 0]"
@@ -110,7 +112,9 @@ def _budget(context: click.Context, parameter: click.Parameter, text: str | None
     "--random-state", type=click.IntRange(min=0), default=None, help="Seed; the same seed gives the same model."
 )
 @click.option("--checkpoint", metavar="DIR", type=click.Path(), help="Of active: folder to keep the run in.")
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint, if there is one; the same bits come out.")
+@click.option(
+    "--resume", is_flag=True, help="Resume from the checkpoint, if there is one; the model is the same to the bit."
+)
 @click.option(
     "--scale",
     type=click.Choice(["none", "unit", "standard", "max"]),
@@ -123,7 +127,7 @@ def _budget(context: click.Context, parameter: click.Parameter, text: str | None
     metavar="ADDRESS",
     help="Train on a cluster, from Parquet: spark://HOST:PORT, dask://HOST:PORT, or local[N] for N processes here.",
 )
-@click.option("--ids", metavar="COLUMN", help="Column of row ids, with --engine; without it, places in the files.")
+@click.option("--ids", metavar="COLUMN", help="Column of row ids, with --engine; by default, row numbers in the files.")
 @data_options
 @JSON
 def fit(
@@ -339,9 +343,12 @@ def _fit_auto(
     """Train by auto, with a part held out for probabilities if they are wanted."""
     if "calibration" not in settings:
         return fit_auto(rows.problem, options, rng, consumers, rows.held_by)
-    from pairsift.data.holdout import hold_out
+    from pairsift.data.holdout import hold_out, hold_out_by
 
-    training, held_out = hold_out(rows.problem, CALIBRATION_SHARE, rng)
+    if rows.held_by is None:
+        training, held_out = hold_out(rows.problem, CALIBRATION_SHARE, rng)
+    else:
+        training, held_out = hold_out_by(rows.held_by, rows.problem, CALIBRATION_SHARE, rng)
     return replace(fit_auto(training, options, rng, consumers, rows.held_by), held_out=held_out)
 
 

@@ -27,7 +27,7 @@ def fit_sentence(output: str, method: str, facts: dict[str, Any]) -> str:
         f" C = {facts['C']:g}, chosen from {counted(len(facts['C_path']), 'trial')}." if facts.get("C_path") else ""
     )
     if facts.get("stop_reason") in (SECONDS_USED, BYTES_USED):
-        watched += f" It ended by the {facts['stop_reason'].removesuffix(' reached')}."
+        watched += f" The {facts['stop_reason'].removesuffix(' reached')} ended it."
     if "validation" in facts:
         check = facts["validation"]
         watched += f" AUC on the validation part {check['auc']:.4f} (95 %: {check['low']:.4f} to {check['high']:.4f})."
@@ -40,7 +40,7 @@ def _auto_sentence(output: str, facts: dict[str, Any]) -> str:
     used = sum(facts["rows_used"].values())
     ended = ""
     if facts["stop_reason"] in (SECONDS_USED, BYTES_USED):
-        ended = f" It ended by the {facts['stop_reason'].removesuffix(' reached')}."
+        ended = f" The {facts['stop_reason'].removesuffix(' reached')} ended it."
     return (
         f"{output}: trained on {used:,} of {facts['rows']:,} rows ({_counts(facts)}) in {_seconds(facts)}. "
         f"{holdout_words(facts['holdout'])} {chosen_words(facts)}{ended}"

@@ -84,7 +84,9 @@ def _holdout_line(holdout: Any) -> Iterator[str]:
 
 def _setting(name: str, value: Any, chosen: Mapping[str, Any]) -> str:
     """Return a setting, with what "auto" turned out to be."""
-    found = f" ({_printable(str(chosen[name]))})" if value == "auto" and name in chosen else ""
+    known = chosen.get(name)
+    known = f"{known:g}" if isinstance(known, float) else known
+    found = f" ({_printable(str(known))})" if value == "auto" and name in chosen else ""
     return f"{_printable(name)}={_printable(str(value))}{found}"
 
 

@@ -34,6 +34,7 @@ class Progress:
         self._limit: Limit | None = None
         self._started = self._last = monotonic()
         self._first: float | None = None
+        self._doing = ""
 
     def __enter__(self) -> Self:
         return self
@@ -47,6 +48,10 @@ class Progress:
     def begin(self, watch: Validation | None, limit: Limit | None) -> None:
         """Learn where the AUC and the limit are to be asked for."""
         self._watch, self._limit = watch, limit
+
+    def begin_fold(self, fold: int, folds: int) -> None:
+        """Learn that the model is done, and how good it is is being measured."""
+        self._doing = f"measuring on held-out rows, fold {fold} of {folds}: "
 
     def __call__(self, state: Any) -> None:
         """Show a state, if the last time is long enough ago."""
@@ -64,9 +69,7 @@ class Progress:
     def _share(self, state: Any) -> float:
         if self._limit is not None:
             return min(self._limit.spent() / self._limit.limit, 1.0)
-        if self._pairs is None:
-            return 1.0
-        return min(int(state.history[-1].pairs) / self._pairs, 1.0)
+        return 0.0 if self._pairs is None else min(int(state.history[-1].pairs) / self._pairs, 1.0)
 
     def _text(self, state: Any, share: float, seconds: float) -> str:
         last = state.history[-1]
@@ -81,6 +84,8 @@ class Progress:
         done = share - (self._first or 0.0)
         if done > 0:
             parts.append(f"{_duration(seconds * (1 - share) / done)} left")
+        if self._pairs is None and self._limit is None:  # how many rows there will be is not known
+            return self._doing + ", ".join(parts)
         filled = round(share * _BAR)
         return f"[{'#' * filled}{'.' * (_BAR - filled)}] " + ", ".join(parts)
 

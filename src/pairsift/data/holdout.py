@@ -17,6 +17,7 @@ import numpy as np
 
 from pairsift._typing import AnyArray, FloatArray, IntArray
 from pairsift.data.counted_rows import CountedRows, row_bytes
+from pairsift.data.held_by import HeldBy
 from pairsift.data.problem import Places, Problem, RowRange
 from pairsift.data.rows import RowSource
 
@@ -87,6 +88,11 @@ def hold_out(
         )
     positive = _draw(problem.rows, problem.positives, share, rng, limit)
     negative = _draw(problem.rows, problem.negatives, share, rng, limit)
+    return _split(problem, positive, negative)
+
+
+def _split(problem: Problem, positive: IntArray, negative: IntArray) -> tuple[Problem, Problem]:
+    """Return the problem without the given places of each class, and that of these places."""
     training = Problem(
         problem.rows,
         _without(problem.positives, positive),
@@ -102,6 +108,29 @@ def hold_out(
         None if problem.negative_weights is None else problem.negative_weights[negative],
     )
     return training, validation
+
+
+def hold_out_by(column: HeldBy, problem: Problem, share: float, rng: np.random.Generator) -> tuple[Problem, Problem]:
+    """Split a problem by a column: the latest rows, or the rows of whole values, are the validation part.
+
+    The share is one of the weight of all rows; a class that would lack on either side is an error.
+    """
+    order = column.places(int(rng.integers(2**63)))
+    sides = [np.asarray(places[:]) for places in (problem.positives, problem.negatives)]
+    weights = [
+        np.ones(len(side)) if given is None else given
+        for side, given in zip(sides, (problem.positive_weights, problem.negative_weights), strict=True)
+    ]
+    values, inverse = np.unique(order[np.concatenate(sides)], return_inverse=True)
+    reached = np.cumsum(np.bincount(inverse, np.concatenate(weights)))
+    bound = values[int(np.searchsorted(reached, share * reached[-1]))]
+    positive, negative = (np.flatnonzero(order[side] <= bound) for side in sides)
+    if not (0 < len(positive) < problem.n_positive and 0 < len(negative) < problem.n_negative):
+        raise ValueError(
+            f"The rows held out by {column.name!r}, or the others, have one class only. Hold out by another column, or "
+            "by none."
+        )
+    return _split(problem, positive, negative)
 
 
 def _draw(rows: RowSource, places: Places, share: float, rng: np.random.Generator, limit: int | None) -> IntArray:

@@ -82,6 +82,8 @@ class TableOptions:
             raise ValueError(f"impute must be mean, median, zero or None; got {self.impute!r}.")
         if self.label in self.drop or self.label == self.weight:
             raise ValueError(f"The label column {self.label!r} cannot be dropped, nor be the weight.")
+        if self.holdout_by is not None and self.holdout_by in (self.label, self.weight):
+            raise ValueError(f"Rows cannot be held out by {self.holdout_by!r}: it is the label or the weight.")
 
 
 @dataclass(frozen=True)

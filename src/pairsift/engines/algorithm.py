@@ -59,7 +59,7 @@ from pairsift.pairs import COLUMNS, Pool, term_weights
 from pairsift.parameters import AUTO, check_count
 from pairsift.search.growing import AutoState
 from pairsift.search.holdout import NOT_MEASURED, Holdout
-from pairsift.search.options import check_auto, make_auto_settings
+from pairsift.search.options import AUTO_ROWS, check_auto, make_auto_settings
 from pairsift.search.run import train_auto
 from pairsift.search.strength import Strength, choose_active
 from pairsift.threshold import model_threshold
@@ -67,8 +67,6 @@ from pairsift.threshold import model_threshold
 ROWS_PER_TERM = 6
 SHARES = (1 / 16, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
 """Of the rows and of the budget, pass by pass."""
-AUTO_ROWS = 40_000
-"""Of each class by default: fewer than in memory, because they travel."""
 SHARES_AUTO = (1 / 2, 1 / 2)
 """Where C is chosen: the first rows must be many enough to tell strengths apart."""
 _REACHING = ("soft-correct", "hard-correct")

@@ -168,7 +168,7 @@ def _not_numbers(wrong: list[str]) -> str:
     return (
         f"All columns of X must hold numbers; {counted(len(wrong), 'column')} cannot be read as such: {shown}. Drop "
         "what is no feature, and turn categories into numbers: by scikit-learn's OneHotEncoder before the estimator in "
-        "a pipeline, or by pandas.get_dummies. (pairsift fit on a CSV or Parquet file does that by itself.)"
+        "a pipeline, or by pandas.get_dummies. (pairsift fit on a CSV or Parquet file does that for you.)"
     )
 
 

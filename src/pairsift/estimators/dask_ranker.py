@@ -33,7 +33,7 @@ class DaskRanker(BaseEstimator):
         Whose parameters the others are: those of `pairsift.AutoRanker` ("auto") or of `pairsift.ActiveRankSVM`
         ("active"). One of the other method is refused; None is the method's default.
     C, terms, loss, budget, tol, max_iter
-        Of "auto"; the budget is a number of rows of each class, 40,000 by default.
+        Of "auto"; the budget is a number of rows of each class, 100,000 by default.
     C, gamma, sampling, bias_correction, threshold, budget, batch_size, tol, max_iter
         Of "active"; the budget is a number of pairs.
     random_state : int or None, default=None

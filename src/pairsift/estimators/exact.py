@@ -42,9 +42,9 @@ class RankSVM(LinearRanker):
     classes_ : array of shape (2,)
         The negative and the positive label.
     C_ : float
-        The strength of the fit.
+        The C of the fit.
     C_path_ : list of Tried
-        ``(C, auc, low, high)`` on the held-out rows for each strength that "auto" tried, with the 95 % interval.
+        ``(C, auc, low, high)`` on the held-out rows for each C that "auto" tried, with the 95 % interval.
     gap_ : float
         What `tol` bounds, as it was reached.
     objective_ : float

@@ -21,7 +21,7 @@ from pairsift.data.held_by import HeldBy
 from pairsift.data.problem import Problem
 from pairsift.judge import Judge, auc_of_parts
 from pairsift.search.growing import AutoSettings, auto_training
-from pairsift.search.parts import RowOrder, fold_bounds
+from pairsift.search.parts import FOLDS, RowOrder, fold_bounds
 from pairsift.training_run import KEEP, Consumer, follow
 
 
@@ -57,8 +57,11 @@ def measured_by_folds(
     started, longest = perf_counter(), 0.0
     done: list[tuple[Piece, FloatArray]] = []
     try:
-        for training, held_by, judging in _folds(problem, settings, rng):
+        for number, (training, held_by, judging) in enumerate(_folds(problem, settings, rng), start=1):
             before = perf_counter()
+            for consumer in consumers:
+                if hasattr(consumer, "begin_fold"):
+                    consumer.begin_fold(number, FOLDS)
             if seconds is not None and before - started + longest > seconds:
                 break
             inner = replace(settings, holds_out=False, held_by=held_by)

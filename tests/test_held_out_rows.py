@@ -313,9 +313,9 @@ def test_few_rows_by_words_are_cut_into_folds_of_whole_values(monkeypatch):
     original = holdout._folds
 
     def watched(*args):
-        for training, held_by, judging in original(*args):
+        for training, column, judging in original(*args):
             seen.append((training.rows.values[np.concatenate([training.positives, training.negatives])], judging))
-            yield training, held_by, judging
+            yield training, column, judging
 
     monkeypatch.setattr(holdout, "_folds", watched)
     model = AutoRanker(holdout_by="who", random_state=0).fit(rows.assign(who=customer.astype(str)), y)

@@ -109,7 +109,8 @@ def test_swapped_classes_give_the_opposite(n, options):
     other = auto(**options, **({} if tol < 1e-3 else {"tol": 1e-5})).fit(X, 1 - y)
     assert_same(one, other, sign=-1, tol=tol)
     assert one.score(X, y) == pytest.approx(1 - other.score(X, y), abs=1e-3 if tol > 1e-3 else 1e-6)
-    assert one.holdout_.value == pytest.approx(other.holdout_.value, abs=1e-3 if tol > 1e-3 else 1e-9)
+    ties = options["loss"] == "hinge"  # many rows lie on the margin, and rounding orders their scores
+    assert one.holdout_.value == pytest.approx(other.holdout_.value, abs=1e-3 if ties else 1e-9)
 
 
 @pytest.mark.parametrize("n", [30, 300, 12_000])

@@ -49,9 +49,9 @@ class Progress:
         """Learn where the AUC and the limit are to be asked for."""
         self._watch, self._limit = watch, limit
 
-    def begin_fold(self, fold: int, folds: int) -> None:
-        """Learn that the model is done, and how good it is is being measured."""
-        self._doing = f"measuring on held-out rows, fold {fold} of {folds}: "
+    def begin_fold(self, fold: int) -> None:
+        """Learn that the model is done, and is measured by fits to folds."""
+        self._doing = f"measuring on held-out rows, fold {fold}: "
 
     def __call__(self, state: Any) -> None:
         """Show a state, if the last time is long enough ago."""

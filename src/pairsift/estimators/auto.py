@@ -75,8 +75,9 @@ class AutoRanker(CallbackSupportMixin, LinearRanker):
         How many rows of each class were learned from, in the order of `classes_`.
     holdout_ : Holdout
         ``(value, low, high)``: the AUC, with its 95 % interval, on rows used neither for training nor for choosing.
-        From 2,500 rows of the rarer class on, a part of the rows is held out for it. With fewer, the fit is repeated
-        on five folds, and the model learns from all rows. NaN where nothing can be held out.
+        From 2,500 rows of the rarer class on, a part of the rows is held out for it. With fewer, or with more columns
+        than rows, the model learns from all rows, and the fit is repeated without one of five folds, and without others
+        until 500 rows of the rarer class have been held out. NaN where nothing can be held out.
     history_ : list of AutoRound
         ``(round, rows, sampling_seconds, training_seconds, objective)`` for each set of rows.
     gap_ : float

@@ -1,8 +1,9 @@
 """How good a fit is on rows used neither for training nor for choosing.
 
-With many rows a part of its own was held out, and the model itself is measured on it. With few rows the whole fit, with
-all that it chooses, is repeated on four fifths of the rows and measured on the last fifth, five times; the AUC is the
-share of the pairs within folds that are ordered right (`pairsift.judge.auc_of_parts` has its interval).
+With many rows a part of its own was held out, and the model itself is measured on it. With few rows (or more columns
+than rows, where every row counts) the model learns from all, and the whole fit, with all that it chooses, is repeated
+on four fifths of the rows and measured on the last fifth: as often, five times at most, as gives enough held-out rows.
+The AUC is the share of the pairs within folds that are ordered right (`pairsift.judge.auc_of_parts` has its interval).
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from pairsift.data.drawn_rows import Drawing, Piece
 from pairsift.data.held_by import HeldBy
 from pairsift.data.problem import Problem
 from pairsift.judge import Judge, auc_of_parts
+from pairsift.search import sizes
 from pairsift.search.growing import AutoSettings, auto_training
-from pairsift.search.parts import FOLDS, RowOrder, fold_bounds
+from pairsift.search.parts import RowOrder, fold_bounds
 from pairsift.training_run import KEEP, Consumer, follow
 
 
@@ -61,7 +63,7 @@ def measured_by_folds(
             before = perf_counter()
             for consumer in consumers:
                 if hasattr(consumer, "begin_fold"):
-                    consumer.begin_fold(number, FOLDS)
+                    consumer.begin_fold(number)
             if seconds is not None and before - started + longest > seconds:
                 break
             inner = replace(settings, holds_out=False, held_by=held_by)
@@ -89,8 +91,15 @@ def _folds(
     if bounds is None:
         return
     fold = np.searchsorted(bounds, piece.order, side="left")
-    for k in range(len(bounds) + 1):
+    folds = len(bounds) + 1
+    for k in range(min(math.ceil(sizes.ROWS_TO_SEE * folds / _different_rows(piece)), folds)):
         yield _problem(piece, fold != k), _held_by(piece, settings.held_by), piece.only(fold == k)
+
+
+def _different_rows(piece: Piece) -> int:
+    """Return how many different rows the rarer class has."""
+    assert piece.order is not None
+    return min(len(np.unique(piece.order[: piece.n_positive])), len(np.unique(piece.order[piece.n_positive :])))
 
 
 def _problem(piece: Piece, kept: BoolArray) -> Problem:

@@ -100,6 +100,7 @@ class LearningRows:
         self.pieces: list[Piece] = []
         self.held_out: list[Piece] = []
         self._bound: Any = None
+        self._drawn_weight = (0.0, 0.0)
 
     @property
     def n_positive(self) -> int:
@@ -132,6 +133,7 @@ class LearningRows:
         raw = self._drawing.draw(*(math.ceil(n / (1 - self.held_share)) for n in (n_positive, n_negative)))
         if raw is None:
             return None
+        self._drawn_weight = (self._drawn_weight[0] + raw.weight[0], self._drawn_weight[1] + raw.weight[1])
         if self.held_share and self._bound is None:
             self._bound = self._find_bound(raw)
         if not self.held_share:
@@ -205,9 +207,10 @@ class LearningRows:
         if bounds is None:
             return []
         rest = [order > bounds[-1] for order in orders]
+        drawn = (self._drawing.n_positive, self._drawing.n_negative)
         positive, negative = (
-            total * (1 - share) * min(1.0, learning / max(n * (1 - share), 1))
-            for total, n in zip(weight_of(self.pieces), (self.n_positive, self.n_negative), strict=True)
+            total / n * min(learning, n * (1 - self.held_share) * (1 - share))
+            for total, n in zip(self._drawn_weight, drawn, strict=True)
         )
         learned = gathered(self.pieces, _highest(self.pieces, rest, learning))
         return [Part([learned], gathered(self.pieces, [~mask for mask in rest]), (positive, negative))]
@@ -242,12 +245,14 @@ def fold_bounds(pieces: Sequence[Piece]) -> AnyArray | None:
 
 
 def held_share_for(problem: Problem, most: int, order: RowOrder) -> float:
-    """Return the share of rows to hold out; 0 where rows are too few to spare any, so that folds measure instead.
+    """Return the share of rows to hold out; 0 where no row can be spared, so that folds measure instead.
 
-    What comes later in time is told by what came before, so that there the latest rows are held out, however few.
+    With more columns than rows every row counts. What comes later in time is told by what came before, so that there
+    the latest rows are held out, however few.
     """
     rarer = min(problem.n_positive, problem.n_negative)
-    if rarer < sizes.LEAST_TO_SPARE and not order.in_time:
+    scarce = rarer < sizes.LEAST_TO_SPARE or problem.rows.n_features > problem.n_points
+    if scarce and not order.in_time:
         return 0.0
     enough = min(sizes.ROWS_TO_SEE, JUDGING_SHARE * rarer)
     held = max(enough, HELD_OUT_SHARE * min(rarer, most))

@@ -10,7 +10,7 @@ ROWS_TO_SEE = 500
 """Held-out rows of the rarer class that give an AUC to about 0.01; with fewer, several parts judge in turn."""
 
 LEAST_TO_SPARE = 2500
-"""Rows of the rarer class from which on a part of its own is held out and not learned from; below, folds do it."""
+"""Rows of the rarer class from which on a part of its own is held out and not learned from; below, folds measure."""
 
 LEAST_NEW_ROWS = 500
 """Rows of each class that a second look at a choice needs."""

@@ -44,7 +44,7 @@ def test_few_steps_are_chosen_and_are_better_than_the_minimum(text, model):
     assert any(trial.loss == "hinge" for trial in model.trials_)
     others = [{"loss": "hinge", "terms": "points"}, {"loss": "squared_hinge", "terms": "points"}, {"loss": "logistic"}]
     for options in others:
-        rival = AutoRanker(random_state=0, **options).fit(*text[0])
+        rival = AutoRanker(random_state=0, max_iter=20_000, **options).fit(*text[0])
         assert model.score(*text[1]) > rival.score(*text[1])
 
 
@@ -69,14 +69,14 @@ def test_same_seed_same_bits(text, model):
 
 def test_the_hinge_stays_where_few_steps_are_not_shown_to_be_better(text, monkeypatch):
     monkeypatch.setattr(choosing, "is_shown", lambda gain, error: False)
-    model = AutoRanker(random_state=0).fit(*text[0])
+    model = AutoRanker(random_state=0, max_iter=20_000).fit(*text[0])
     assert (model.loss_, model.terms_) == ("hinge", "points")
     assert model.gap_ <= 1e-3
 
 
 @pytest.mark.parametrize("options", [{"C": 800.0}, {"loss": "hinge", "terms": "points"}])
 def test_what_is_given_is_solved_to_its_minimum(text, options):
-    model = AutoRanker(random_state=0, **options).fit(*text[0])
+    model = AutoRanker(random_state=0, max_iter=20_000, **options).fit(*text[0])
     assert model.loss_ == "hinge"
     assert model.gap_ <= 1e-3
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import click
 
 from pairsift.cli.options import JSON, data_options, output_option, pop_data_options
-from pairsift.cli.streams import check_output
+from pairsift.cli.streams import check_output, say_positive
 
 
 @click.command()
@@ -24,14 +25,18 @@ def convert(data: str, output: str, memory: str, as_json: bool, **options: Any) 
     when the new one is complete.
     """
     from pairsift.data.convert import convert as write_store
+    from pairsift.data.formats import is_row_store
     from pairsift.data.training import open_convert_source
     from pairsift.words import counted
 
     check_output(output, data)
-    with open_convert_source(data, pop_data_options(options)) as source:
+    reading = pop_data_options(options)
+    with open_convert_source(data, reading) as source:
         store = write_store(
             source.blocks, output, memory=memory, positive=source.positive, extra=source.extra, by_meaning=True
         )
+    if reading.positive is None and not (os.path.isfile(data) and is_row_store(data)):
+        say_positive(store.labels, store.n_positive, store.n_rows)
     facts = {
         "store": output,
         "positives": store.n_positive,

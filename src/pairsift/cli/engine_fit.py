@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pairsift.cli.streams import say_positive
+
 if TYPE_CHECKING:
     from pairsift.data.training import DataOptions
     from pairsift.engines.algorithm import EngineFit
@@ -67,6 +69,8 @@ def fit_on(
         assert reading.label is not None
         columns = Columns(features, reading.label, reading.weight, key)
         found = fit_on_engine(opened, columns, method, training, random_state, reading.positive, by_meaning=True)
+    if reading.positive is None:
+        say_positive(found.counts.labels, found.counts.n_positive, found.counts.n_rows)
     facts = {**found.facts(), "engine": engine, "seconds_fitting": round(time.perf_counter() - started, 3)}
     settings = {"method": method, **training, "random_state": random_state}
     _save(output, found, features, reading, {"settings": settings, "training": facts})

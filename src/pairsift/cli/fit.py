@@ -13,7 +13,7 @@ import click
 from pairsift.cli.fit_text import engine_sentence, fit_sentence
 from pairsift.cli.methods import DEFAULTS, FITS, check_options, choose_strength, fit_active, fit_auto, options_of
 from pairsift.cli.options import JSON, data_options, output_option, pop_data_options
-from pairsift.cli.streams import check_output
+from pairsift.cli.streams import check_output, say_positive
 
 if TYPE_CHECKING:
     from pairsift.cli.methods import Fitted
@@ -175,7 +175,8 @@ def fit(
     if rows.has_qid:
         click.echo(f"{data} has query ids; they are not used: pairs are formed across queries.", err=True)
     _name_ids(rows)
-    _say_positive(rows, reading.positive)
+    if reading.positive is None and rows.store is None:
+        say_positive(rows.labels, rows.problem.n_positive, rows.problem.n_points)
     read = time.perf_counter()
     settings = {"method": method, **options, "random_state": random_state, "scale": scale}
     if calibration is not None:
@@ -213,20 +214,6 @@ def _name_ids(rows: TrainingData) -> None:
             continue
         advice = f"If these are ids, leave them out: --drop {shlex.quote(column.name)}."
         click.echo(f"Column {column.name!r} {found}. {advice}", err=True)
-
-
-def _say_positive(rows: TrainingData, given: str | None) -> None:
-    """Say which label is positive, where neither the user nor the labels themselves do."""
-    from pairsift.data.labels import is_known_pair, show
-
-    negative, positive = rows.labels.tolist()
-    if given is None and rows.store is None and not is_known_pair(negative, positive):
-        share = f"{rows.problem.n_positive:,} of {rows.problem.n_points:,} rows"
-        click.echo(
-            f"Positive label: {show(positive)}, the rarer one ({share}). If it is {show(negative)}, say so: --positive "
-            f"{shlex.quote(str(negative))}.",
-            err=True,
-        )
 
 
 def _unconverged(fitted: Fitted, options: dict[str, Any]) -> str:

@@ -89,7 +89,10 @@ def check_options(method: str, options: Mapping[str, Any]) -> None:
         check_word("loss", options["loss"], "hinge", "squared_hinge")
     if method == "combined":
         check_share("pair_probability", options["pair_probability"])
+        from pairsift.solvers.combined import check_points
+
         check_count("n_steps", options["n_steps"])
+        check_points(options["point_loss"], options["pair_probability"])
     else:
         check_positive("tol", options["tol"])
         check_count("max_iter", options["max_iter"])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import click
 
@@ -45,3 +46,16 @@ def open_output(output: str) -> Iterator[BinaryIO]:
         # Python flushes standard output once more when it ends, and would complain then.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+
+
+def say_positive(labels: Any, n_positive: int, n_rows: int) -> None:
+    """Say which label is positive where the labels themselves do not; the user did not either."""
+    from pairsift.data.labels import is_known_pair, show
+
+    negative, positive = labels
+    if not is_known_pair(negative, positive):
+        click.echo(
+            f"Positive label: {show(positive)}, the rarer one ({n_positive:,} of {n_rows:,} rows). If it is "
+            f"{show(negative)}, say so: --positive {shlex.quote(str(negative))}.",
+            err=True,
+        )

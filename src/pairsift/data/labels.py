@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from pairsift._typing import AnyArray
 from pairsift.words import all_rows_have, counted
 
@@ -74,12 +72,12 @@ def is_known_pair(negative: Any, positive: Any) -> bool:
     return (negative, positive) in _PLAIN_PAIRS
 
 
-def as_array(labels: tuple[Any, Any]) -> AnyArray:
-    """Return the two labels as an array; both as text where the negative one stands for all others."""
+def as_pair(labels: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return the two labels; both as text where the negative one stands for all others."""
     negative, positive = labels
     if isinstance(negative, str) and not isinstance(positive, str):
         positive = _plain(positive)
-    return np.array([negative, positive])
+    return negative, positive
 
 
 def is_positive(labels: Any, value: Any) -> bool | None:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pairsift._typing import AnyArray, FloatArray, IntArray
-from pairsift.data.labels import as_array, choose_labels
+from pairsift.data.labels import as_pair, choose_labels
 from pairsift.data.rows import RowSource
 
 _SMALLEST, _LARGEST = 1e-60, 1e60  # of the largest weight: beyond, weights are divided by a power of two
@@ -135,7 +135,7 @@ def split_binary_labels(y: AnyArray, positive: Any = None, *, by_meaning: bool =
             return np.array(chosen), is_high if chosen[1] == high else ~is_high
     labels, counts = np.unique(y, return_counts=True)
     chosen = choose_labels(dict(zip(labels.tolist(), counts.tolist(), strict=True)), positive, by_meaning=by_meaning)
-    two = as_array(chosen) if len(labels) > 2 else np.array(chosen, dtype=y.dtype)
+    two = np.array(as_pair(chosen)) if len(labels) > 2 else np.array(chosen, dtype=y.dtype)
     return two, y == chosen[1]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from pairsift._typing import AnyArray, FloatArray
 from pairsift.data.blocks import Block
 from pairsift.data.encoding import numbers_of
-from pairsift.data.labels import as_array, is_positive, show, unknown_labels
+from pairsift.data.labels import as_pair, is_positive, show, unknown_labels
 from pairsift.data.learn_encoding import TableOptions, learn_encoding, plain_labels
 from pairsift.data.problem import check_weights
 from pairsift.data.tables import Table, TableError
@@ -36,7 +36,7 @@ class TableBlocks:
         learned = learn_encoding(table, options)
         self._table = table
         self.encoding, self.n_rows = learned.encoding, learned.n_rows
-        self.labels, self.row_numbers = learned.labels, learned.row_numbers
+        self.labels, self.row_numbers = as_pair(learned.labels), learned.row_numbers
 
     def values_of(self, name: str) -> AnyArray:
         """Return all values of a column, feature or not."""
@@ -44,7 +44,7 @@ class TableBlocks:
         return np.concatenate(parts)
 
     def __iter__(self) -> Iterator[Block]:
-        encoding, labels = self.encoding, as_array(self.labels)
+        encoding, labels = self.encoding, np.array(self.labels)
         extra = [name for name in (encoding.label, encoding.weight) if name is not None]
         assert encoding.label is not None
         first = 0

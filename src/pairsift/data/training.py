@@ -19,7 +19,7 @@ from pairsift._typing import AnyArray
 from pairsift.data.file_state import FileState
 from pairsift.data.formats import STANDARD_INPUT, check_file, data_format, is_row_store
 from pairsift.data.held_by import HeldBy, held_by
-from pairsift.data.labels import as_array, match_label, show
+from pairsift.data.labels import match_label, show
 from pairsift.data.problem import Problem, make_problem, split_binary_labels
 from pairsift.data.rows import DenseRows, MemoryRows
 from pairsift.data.scaling import Scaling, check_kind, learn_scaling
@@ -176,7 +176,7 @@ def open_convert_source(path: str | os.PathLike[str], options: DataOptions | Non
         yield ConvertSource(StoreBlocks(data.store), data.labels[1].item(), data.store.header.extra)
     else:
         with table_source(path, kind, options) as blocks:
-            yield ConvertSource(blocks, as_array(blocks.labels)[1].item(), {"encoding": blocks.encoding.to_json()})
+            yield ConvertSource(blocks, blocks.labels[1], {"encoding": blocks.encoding.to_json()})
 
 
 @contextmanager
@@ -286,7 +286,7 @@ def _from_table(blocks: TableBlocks, holdout_by: str | None) -> TrainingData:
     encoding = blocks.encoding
     values = None if encoding.sparse else np.empty((blocks.n_rows, encoding.n_features), dtype=encoding.dtype)
     parts: list[MemoryRows] = []
-    labels = as_array(blocks.labels)
+    labels = np.array(blocks.labels)
     y: list[AnyArray] = []
     weights: list[AnyArray] = []
     for block in blocks:

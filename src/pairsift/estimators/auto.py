@@ -40,9 +40,9 @@ class AutoRanker(CallbackSupportMixin, LinearRanker):
         With more columns than rows it tries the hinge over points and a few Newton steps on the squared hinge over
         points (early stopping).
     budget : int or str, default="auto"
-        Rows of each class to learn from, 100,000 by default; or seconds of training as ``"30s"`` (ms, s, m, h), or
-        bytes of rows read as ``"2GB"`` (KB, MB, GB, TB; KiB and so on). Training ends earlier where more rows promise
-        no gain.
+        About how many rows of each class to learn from at most, 100,000 by default; or seconds of training as
+        ``"30s"`` (ms, s, m, h), or bytes of rows read as ``"2GB"`` (KB, MB, GB, TB; KiB and so on). Training ends
+        earlier where more rows promise no gain.
     holdout_by : str, optional
         A column of a frame: the latest values of a date or number, or whole values of a word column, are held out, for
         choosing as well as for `holdout_`. The column is not learned from.

@@ -12,7 +12,7 @@ from pairsift.data.rows import MemoryRows
 from pairsift.estimators.base import LinearRanker, make_generator
 from pairsift.parameters import AUTO, check_count, check_flag, check_share, check_strength, check_word
 from pairsift.search.strength import Strength, choose_combined
-from pairsift.solvers.combined import fit_combined
+from pairsift.solvers.combined import check_points, fit_combined
 from pairsift.threshold import balanced_threshold
 
 
@@ -85,8 +85,7 @@ class CombinedRankingRegression(LinearRanker):
         check_flag("threshold", self.threshold)
         check_share("pair_probability", self.pair_probability)
         check_count("n_steps", self.n_steps)
-        if self.pair_probability == 1 and self.point_loss != "hinge":
-            raise ValueError(f'point_loss="{self.point_loss}" needs points: give pair_probability below 1.')
+        check_points(self.point_loss, self.pair_probability)
 
     def _fit_problem(self, problem: Problem) -> None:
         if isinstance(problem.rows, MemoryRows):

@@ -149,7 +149,7 @@ def _curve(run: Run, here: Split, setting: Setting, clock: Clock) -> dict[str, A
     """
     assert isinstance(run, EstimatorRun)
     parameters = run.estimator.get_params()
-    for not_of_the_loop in ("verbose", "validation", "early_stopping"):
+    for not_of_the_loop in ("verbose", "validation", "early_stopping", "on_interrupt"):
         parameters.pop(not_of_the_loop)
     rng = np.random.default_rng(parameters.pop("random_state"))
     test_rows = as_rows(here.X_test)

@@ -146,7 +146,7 @@ class _Training:
             trials = choosing(self._rows, settings.mixes, settings.C, self._most, early=settings.early)
             chosen = yield from telling(trials, self._tried)
         if chosen is None:
-            mix, C = settings.default
+            mix, C = settings.default if self._chooses else (settings.mixes[0], settings.default[1])
             self._choice = Choice(mix, C if settings.C is None else settings.C)
             self._start: MixedSolution | None = None
             first = self._most if self._most <= LAST_GROWTH * sizes.FIRST_ROWS else sizes.FIRST_ROWS

@@ -66,6 +66,12 @@ class CombinedResult:
         return self.objective_ratio <= _MOST_WORSE  # not NaN either
 
 
+def check_points(point_loss: str, pair_probability: float) -> None:
+    """Raise `ValueError` for a loss of points where no step takes one."""
+    if pair_probability == 1 and point_loss != "hinge":
+        raise ValueError(f'point_loss="{point_loss}" needs points: give pair_probability below 1.')
+
+
 def fit_combined(
     problem: Problem,
     C: float = 800.0,

@@ -378,7 +378,7 @@ def test_the_line_of_fit_names_the_loss_and_what_ended_it(tmp_path):
     given = ["--terms", "points", "--loss", "logistic", "--C", "800"]
     assert fitted(tmp_path, "wide.npz", "m", *given).stdout.endswith(" Logistic points, C = 800.\n")
     assert " Logistic points and C = " in fitted(tmp_path, "wide.npz", "m").stdout
-    assert "It ended by the budget of seconds." in fitted(tmp_path, "wide.npz", "m", "--budget", "1ms").stdout
+    assert "The budget of seconds ended it." in fitted(tmp_path, "wide.npz", "m", "--budget", "1ms").stdout
 
 
 def test_inspect_says_which_rows_it_counts(folder):

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 
 from pairsift.active import DEFAULTS, State, check_settings, make_settings
 from pairsift.budget import STRENGTH_PAIRS, parse_budget
 from pairsift.data.problem import Problem
-from pairsift.estimators.base import LinearRanker, make_generator, warn_unconverged
-from pairsift.estimators.callbacks import CallbackSupportMixin, RoundCallbacks, with_callbacks
+from pairsift.estimators.base import make_generator, warn_unconverged
+from pairsift.estimators.callbacks import WatchedRanker
 from pairsift.parameters import AUTO
 from pairsift.sampling import Sampler
 from pairsift.search.strength import Strength, choose_active
 from pairsift.training_run import Trained, check_run, train_active
 
 
-class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
+class ActiveRankSVM(WatchedRanker):
     """Active sampling of pairs and points for linear bipartite ranking: the method of Shen and Lin.
 
     A linear SVM on `budget` pairs of a positive and a negative row, out of the N+ * N- there are, drawn in rounds;
@@ -163,37 +163,13 @@ class ActiveRankSVM(CallbackSupportMixin, LinearRanker):
         self.validation = validation
         self.early_stopping = early_stopping
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn to put rows of the larger label ahead.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, pandas, polars or Arrow table of shape (n_rows, n_features), or a `RowStore`
-            Float32 and float64 are used as they are, without a copy. A store brings its own labels.
-        y : array of shape (n_rows,)
-            Two labels; the larger one is positive.
-        sample_weight : array of shape (n_rows,), optional
-            Only the proportions count: a weight of 2 is the row twice, rows of weight 0 are left out.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        pairs = parse_budget(self.budget).pairs
-        rounds = None if pairs is None else -(-pairs // self.batch_size)
-        self._callbacks = RoundCallbacks(self, X, y, sample_weight, rounds)
-        try:
-            super().fit(X, y, sample_weight)
-            self._callbacks.end()
-        finally:
-            del self._callbacks  # it holds the data
-        return self
-
     def _check_parameters(self) -> None:
         check_settings(**self._settings())
         check_run(validation=self.validation, early_stopping=self.early_stopping, on_interrupt=self.on_interrupt)
+
+    def _max_rounds(self) -> int | None:
+        pairs = parse_budget(self.budget).pairs
+        return None if pairs is None else -(-pairs // self.batch_size)
 
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in DEFAULTS}

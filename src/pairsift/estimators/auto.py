@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,14 +13,14 @@ from pairsift.data.held_by import HeldBy, held_by
 from pairsift.data.problem import Problem
 from pairsift.data.store import RowStore
 from pairsift.data.tables import column_values, is_frame, without_column
-from pairsift.estimators.base import LinearRanker, make_generator, warn_unconverged
-from pairsift.estimators.callbacks import CallbackSupportMixin, RoundCallbacks, with_callbacks
+from pairsift.estimators.base import make_generator, warn_unconverged
+from pairsift.estimators.callbacks import WatchedRanker
 from pairsift.search.options import AUTO_ROWS, DEFAULTS, check_auto, make_auto_settings
 from pairsift.search.run import AutoTrained, train_auto
 from pairsift.training_run import check_run
 
 
-class AutoRanker(CallbackSupportMixin, LinearRanker):
+class AutoRanker(WatchedRanker):
     """Linear bipartite ranking (AUC) that chooses for itself: what to try first.
 
     Draws up to `budget` rows of each class and learns from all their pairs, or from the rows themselves as points with
@@ -138,34 +138,6 @@ class AutoRanker(CallbackSupportMixin, LinearRanker):
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn to put rows of the larger label ahead.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, pandas, polars or Arrow table of shape (n_rows, n_features), or a `RowStore`
-            Float32 and float64 are used as they are, without a copy. A store brings its own labels.
-        y : array of shape (n_rows,)
-            Two labels; the larger one is positive.
-        sample_weight : array of shape (n_rows,), optional
-            Only the proportions count: a weight of 2 is the row twice, rows of weight 0 are left out.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        self._callbacks = RoundCallbacks(self, X, y, sample_weight)
-        try:
-            self._held_by, X = self._split_off(X)
-            super().fit(X, y, sample_weight)
-            self._callbacks.end()
-        finally:
-            self.__dict__.pop("_held_by", None)
-            del self._callbacks  # it holds the data
-        return self
-
     def _check_parameters(self) -> None:
         check_auto(**self._settings())
         check_run(on_interrupt=self.on_interrupt)
@@ -174,6 +146,12 @@ class AutoRanker(CallbackSupportMixin, LinearRanker):
 
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in DEFAULTS}
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+        column, rest = self._split_off(X)
+        problem = super()._read(rest, y, sample_weight)
+        self._held_by = column
+        return problem
 
     def _split_off(self, X: Any) -> tuple[HeldBy | None, Any]:
         """Return the column to hold rows out by, and the frame without it."""
@@ -192,7 +170,8 @@ class AutoRanker(CallbackSupportMixin, LinearRanker):
         return super()._validate(X, y, reset=reset)
 
     def _fit_problem(self, problem: Problem) -> None:
-        settings = make_auto_settings(problem, **self._settings(), held_by=self._held_by)
+        column = self.__dict__.pop("_held_by")  # it is as long as the data
+        settings = make_auto_settings(problem, **self._settings(), held_by=column)
         trained = train_auto(
             problem,
             replace(settings, holds_out=self._holds_out),

@@ -8,9 +8,11 @@ returns True after a round ends the sampling.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
+
+from pairsift.estimators.base import LinearRanker
 
 STOPPED = "stopped by a callback"
 
@@ -92,3 +94,39 @@ class RoundCallbacks:
             self._round = self._root.subcontext(task_name="round")
             self._round.call_on_fit_task_begin(estimator=self._estimator, **self._data)
         return self._round
+
+
+class WatchedRanker(CallbackSupportMixin, LinearRanker):
+    """A ranker whose training goes in rounds that callbacks see."""
+
+    _callbacks: RoundCallbacks
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn to put rows of the larger label ahead.
+
+        Parameters
+        ----------
+        X : array, CSR matrix, pandas, polars or Arrow table of shape (n_rows, n_features), or a `RowStore`
+            Float32 and float64 are used as they are, without a copy. A store brings its own labels.
+        y : array of shape (n_rows,)
+            Two labels; the larger one is positive.
+        sample_weight : array of shape (n_rows,), optional
+            Only the proportions count: a weight of 2 is the row twice, rows of weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        self._callbacks = RoundCallbacks(self, X, y, sample_weight, self._max_rounds())
+        try:
+            super().fit(X, y, sample_weight)
+            self._callbacks.end()
+        finally:
+            del self._callbacks  # it holds the data
+        return self
+
+    def _max_rounds(self) -> int | None:
+        """Return how many rounds there will be at most, where that is known."""
+        return None

@@ -161,7 +161,7 @@ def test_scores_go_to_a_file(folder):
         (["fit", "train.svm", "-o", "m", "--random-state", "-1"], 2, "--random-state"),
         (["fit", "train.svm", "-o", "m", "--format", "xls"], 2, "--format"),
         (["fit", "train.svm", "-o", "."], 1, ".: Is a directory"),
-        (["convert", "train.svm", "-o", "train.svm"], 2, "is a file that is read; give another name"),
+        (["convert", "train.svm", "-o", "train.svm"], 2, "is also an input; choose another output name"),
         (["convert", "train.svm", "-o", "no/such/m"], 1, "no/such/m: No such file or directory"),
         (["fit", "train.svm", "-o", "m", "--nonsense"], 2, "--nonsense"),
         (["fit", "train.svm", "-o", "no/such/folder/m"], 1, "No such file or directory"),

@@ -23,6 +23,7 @@ from pairsift import (
     load_model,
     make_ranking,
 )
+from pairsift.search import holdout
 
 EVERY = [ActiveRankSVM, AutoRanker, CombinedRankingRegression, RankSVM, WeightedSVM]
 RANKERS = [ActiveRankSVM, AutoRanker]
@@ -65,25 +66,53 @@ def test_an_interrupt_leaves_fit_unless_the_model_is_to_be_kept(kind, moment, da
     assert model.score(*data) > 0.7
 
 
-def test_an_interrupt_of_the_folds_keeps_the_model():
+def test_an_interrupt_of_the_folds_keeps_the_model(monkeypatch):
     X, y = make_ranking(1500, 4, positive_rate=0.3, random_state=0)
     whole = AutoRanker(random_state=0).fit(X, y)
-    n_states = []
-    counted = AutoRanker(random_state=0)
-    counted._report = lambda state: n_states.append(state)
-    counted._holds_out = False
-    counted.fit(X, y)
-    for more, n_folds in ((1, 0), (len(n_states) + 3, 1)):
-        model = AutoRanker(random_state=0, on_interrupt="keep")
-        Interrupted(model, len(n_states) + more)
-        model.fit(X, y)
+    original = holdout.auto_training
+    for moment in (1, 2):
+        started = []
+
+        def interrupted(*args, moment=moment, started=started):
+            started.append(args)
+            if len(started) == moment:
+                raise KeyboardInterrupt
+            return original(*args)
+
+        monkeypatch.setattr(holdout, "auto_training", interrupted)
+        model = AutoRanker(random_state=0, on_interrupt="keep").fit(X, y)
         assert model.stop_reason_ == "all rows used"
         assert np.array_equal(model.coef_, whole.coef_)
-        assert np.isnan(model.holdout_.value) == (n_folds == 0)
-        model = AutoRanker(random_state=0)
-        Interrupted(model, len(n_states) + more)
+        assert np.isnan(model.holdout_.value) == (moment == 1)
+        started.clear()
         with pytest.raises(KeyboardInterrupt):
-            model.fit(X, y)
+            AutoRanker(random_state=0).fit(X, y)
+
+
+def test_an_interrupt_of_the_threshold_keeps_the_model(monkeypatch):
+    X, y = make_ranking(1500, 4, positive_rate=0.3, random_state=0)
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pairsift.search.run.balanced_threshold", interrupted)
+    model = AutoRanker(random_state=0, terms="pairs", on_interrupt="keep").fit(X, y)
+    assert model.score(X, y) > 0.8
+    with pytest.raises(KeyboardInterrupt):
+        AutoRanker(random_state=0, terms="pairs").fit(X, y)
+
+
+def test_a_callback_and_verbose_see_the_fit_and_not_its_folds(capsys):
+    X, y = make_ranking(1500, 4, positive_rate=0.3, random_state=0)
+    states = []
+    model = AutoRanker(random_state=0, verbose=2)
+    original = model._report
+    model._report = lambda state: states.append(state) or original(state)
+    model.fit(X, y)
+    assert not np.isnan(model.holdout_.value)
+    assert max(sum(state.n_rows) for state in states) == 1500
+    assert sum(state.stop_reason is not None for state in states) == 1
+    assert len(capsys.readouterr().err.splitlines()) == len(states)
 
 
 SEARCH = """
@@ -284,7 +313,7 @@ def test_with_more_than_two_labels_positive_makes_the_others_negative(tmp_path, 
     assert "Say which one is positive with --positive; all others are then negative." in refused.stderr
     done = run("fit", path, *extra, "--positive", "2", "-o", tmp_path / "m", "--random-state", "0")
     assert done.returncode == 0, done.stderr
-    assert load_model(tmp_path / "m").classes_.tolist() == ["not 2", "2"]
+    assert load_model(tmp_path / "m").classes_.tolist() == ["(not 2)", "2"]
     evaluated = run("evaluate", tmp_path / "m", path)
     assert evaluated.returncode == 0, evaluated.stderr
     assert "300 rows, 100 of them positive (label '2')" in evaluated.stdout

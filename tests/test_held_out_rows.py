@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from in_process import run
 from pairsift import AutoRanker, RowStore, auc_interval, load_model, make_ranking
+from pairsift.budget import parse_budget
 from pairsift.data.drawn_rows import Drawing
 from pairsift.data.held_by import held_by
 from pairsift.data.holdout import hold_out_by
@@ -20,6 +21,7 @@ from pairsift.search import growing, parts, sizes
 from pairsift.search.growing import auto_training
 from pairsift.search.options import DEFAULTS, make_auto_settings
 from pairsift.search.rule import LEAST_GAIN, is_shown
+from pairsift.search.run import train_auto
 from pairsift.search.walk import Walk
 
 GIVEN = {"C": 50.0, "terms": "points", "loss": "logistic", "tol": 1e-9, "random_state": 0}
@@ -358,13 +360,13 @@ def test_a_column_that_cannot_be_held_out_by(change, says):
 
 def test_the_latest_rows_of_one_class_are_an_error():
     rows, y, _, _ = frame_data(600)
-    with pytest.raises(ValueError, match=r"The latest \d+% of the rows by 'when', or the others, have one class only"):
+    with pytest.raises(ValueError, match=r"The latest values of 'when' cannot be held out: .* of one class only"):
         AutoRanker(holdout_by="when").fit(rows.assign(when=y), y)
 
 
 def test_values_that_tell_the_class_are_an_error():
     rows, y, _, _ = frame_data(12_000)
-    with pytest.raises(ValueError, match="The rows held out by values of 'when', or the others, have one class only"):
+    with pytest.raises(ValueError, match=r"The values of 'when' cannot be held out: .* of one class only"):
         AutoRanker(holdout_by="when").fit(rows.assign(when=np.where(y == 1, "a", "b")), y)
 
 
@@ -431,3 +433,153 @@ def test_rows_are_not_held_out_by_the_label_or_the_weight(tmp_path, column):
     done = run("fit", tmp_path / "t.csv", "--label", "y", "--weight", "w", "--holdout-by", column, "-o", tmp_path / "m")
     assert done.returncode == 1
     assert f"Rows cannot be held out by '{column}': it is the label or the weight." in done.stderr
+
+
+# --- rows that repeat, values that are few or uneven, columns as people have them ---
+
+
+def test_with_rows_that_repeat_all_of_them_are_measured(monkeypatch):
+    """Four columns of five categories: some rows stand a thousand times, a share of different ones is no sample."""
+    monkeypatch.setattr(growing, "LEAST_LEFT", -1.0)
+    rng = np.random.default_rng(0)
+    codes = rng.choice(5, (30_000, 4), p=[0.6, 0.2, 0.1, 0.07, 0.03])
+    X = np.concatenate([np.eye(5)[codes[:, k]] for k in range(4)], axis=1)
+    chance = 1 / (1 + np.exp(2.0 - codes @ [0.5, 0.3, 0.2, 0.1]))
+    y = (rng.random(30_000) < chance).astype(int)
+    for seed in range(5):
+        model = AutoRanker(C=50.0, terms="points", loss="logistic", random_state=seed).fit(X, y)
+        assert model.n_rows_.sum() == 30_000
+        assert model.holdout_.value == pytest.approx(model.score(X, y), abs=0.05)
+        assert model.holdout_.high - model.holdout_.low > 0.02  # that of 30,000 rows of their own is 0.015
+
+
+def test_an_interval_of_clusters_is_wider():
+    """Each row ten times is worth no more than once."""
+    X, y = make_ranking(300, 1, positive_rate=0.4, random_state=0)
+
+    def interval(times):
+        problem = make_problem(as_rows(np.repeat(X, times, axis=0)), np.repeat(y, times) == 1)
+        piece = Drawing(problem, np.random.default_rng(0), order=parts.RowOrder(0)).draw(10**6, 10**6)
+        return auc_of_parts([Judge.of(piece)(np.ones(1))], clusters=[piece.order])
+
+    once, ten = interval(1), interval(10)
+    assert ten[0] == pytest.approx(once[0])
+    assert ten[2] - ten[1] == pytest.approx(once[2] - once[1], rel=0.05)
+
+
+@pytest.mark.slow
+def test_the_interval_by_customer_covers_new_customers():
+    """300 customers of 20 visits, whose chance is their own: of 40 intervals at least 33 hold the AUC of new ones."""
+    rng = np.random.default_rng(0)
+
+    def visits(n):
+        taste = rng.normal(size=n)
+        traits = taste[:, np.newaxis] * [1.0, 0.5] + rng.normal(size=(n, 2))
+        label = (taste + rng.normal(size=n) > 0.8).astype(int)
+        who = np.repeat(np.arange(n), 20)
+        frame = pd.DataFrame(traits[who] + 0.3 * rng.normal(size=(20 * n, 2)), columns=["a", "b"])
+        return frame.assign(who=[f"c{k}" for k in who]), label[who]
+
+    X_new, y_new = visits(4000)
+    covered = 0
+    for seed in range(40):
+        model = AutoRanker(holdout_by="who", terms="points", loss="logistic", random_state=seed).fit(*visits(300))
+        covered += model.holdout_.low <= model.score(X_new, y_new) <= model.holdout_.high
+    assert covered >= 33
+
+
+def test_the_latest_rows_that_are_most_of_all_are_an_error():
+    rows, y, _, _ = frame_data(12_000)
+    year = np.where(np.arange(12_000) % 20 == 0, 2023, 2024)
+    with pytest.raises(ValueError, match=r"The latest values of 'year' cannot be held out: .* more than 67% of all"):
+        AutoRanker(holdout_by="year").fit(rows.assign(year=year), y)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_word_of_most_rows_is_not_held_out(seed, seen):
+    rows, y, _, _ = frame_data(12_000)
+    size = np.where(np.arange(12_000) % 20 == 0, "small", "big")
+    model = AutoRanker(holdout_by="size", random_state=seed).fit(rows.assign(size=size), y)
+    assert model.n_rows_.sum() == np.sum(size == "big")
+    assert model.trials_ == []  # no other value is left to choose by
+
+
+def test_few_periods_are_enough_to_choose_by():
+    rows, y, _, _ = frame_data(12_000)
+    model = AutoRanker(holdout_by="year", random_state=0).fit(rows.assign(year=2015 + np.arange(12_000) % 3), y)
+    assert model.trials_
+    assert model.n_rows_.sum() == 8000
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda day: pd.Series(day.strftime("%Y-%m-%d")),
+        lambda day: pd.Series(day.strftime("%Y-%m-%d %H:%M:%S")),
+        lambda day: pd.Series(day.tz_localize("Europe/Zurich")),
+        lambda day: pd.Series(day.strftime("%Y-%m-%d"), dtype="string"),
+    ],
+)
+def test_dates_as_people_have_them(change, seen):
+    rows, y, _, day = frame_data()
+    dates = pd.to_datetime("2024-01-01") + pd.to_timedelta(day, unit="D")
+    AutoRanker(holdout_by="when", random_state=0).fit(rows.assign(when=change(dates)), y)
+    ((_, _, state),) = seen
+    held = np.isin(rows["a"].to_numpy(), parts.joined(state.held_out).rows.values[:, 0])
+    assert day[held].min() > day[~held].max()
+
+
+def test_months_are_in_time_and_categories_of_numbers_are_words():
+    assert held_by("month", np.array(["2024-02", "2023-11"])).in_time
+    rows, y, customer, _ = frame_data(3000)
+    as_words = rows.assign(who=pd.Categorical(customer))
+    as_text = rows.assign(who=customer.astype(str))
+    models = [AutoRanker(holdout_by="who", random_state=0).fit(frame, y) for frame in (as_words, as_text)]
+    assert np.array_equal(models[0].coef_, models[1].coef_)
+
+
+@pytest.mark.parametrize("shown", ["01.05.2024", "5/31/2024", "31-05-2024"])
+def test_dates_in_another_order_are_refused(shown):
+    with pytest.raises(ValueError, match="looks like dates that are not in ISO order"):
+        held_by("day", np.array([shown, shown.replace("5", "6")]))
+
+
+@pytest.mark.parametrize("dtype", ["string", "boolean", "Int64"])
+def test_missing_values_of_pandas_are_named(dtype):
+    rows, y, _, _ = frame_data(600)
+    when = pd.Series([True, False] * 300).astype(dtype)
+    when[3] = pd.NA
+    with pytest.raises(ValueError, match="is empty in 1 row;"):
+        AutoRanker(holdout_by="when").fit(rows.assign(when=when), y)
+
+
+def test_a_column_that_occurs_twice_and_a_series_are_refused():
+    rows, y, _, day = frame_data(600)
+    twice = pd.concat([rows.assign(when=day), pd.DataFrame({"when": day})], axis=1)
+    with pytest.raises(ValueError, match="'when' occurs more than once"):
+        AutoRanker(holdout_by="when").fit(twice, y)
+    with pytest.raises(ValueError, match="names a column of a frame"):
+        AutoRanker(holdout_by="when").fit(pl.Series(day), y)
+
+
+@pytest.mark.parametrize("budget", ["20MB", "4MB"])
+def test_a_budget_of_bytes_bounds_all_that_is_read(budget):
+    X, y = make_ranking(600_000, 8, positive_rate=0.002, random_state=0)
+    read = []
+    rows = as_rows(X)
+    take = rows.take
+    rows.take = lambda numbers: read.append(len(numbers)) or take(numbers)
+    problem = make_problem(rows, y == 1)
+    settings = make_auto_settings(problem, **{**DEFAULTS, "budget": budget})
+    done = train_auto(problem, settings, parse_budget(budget), np.random.default_rng(0))
+    most = parse_budget(budget).bytes
+    assert sum(read) * 64 <= most
+    assert done.bytes_read <= most
+    assert done.state.stop_reason == "budget of bytes reached"
+
+
+def test_a_budget_of_seconds_that_is_used_up_measures_nothing(monkeypatch):
+    X, y = make_ranking(2000, 5, positive_rate=0.3, random_state=0)
+    monkeypatch.setattr("pairsift.search.holdout._folds", lambda *args: pytest.fail("folds were drawn"))
+    model = AutoRanker(budget="1ms", random_state=0).fit(X, y)
+    assert np.isnan(model.holdout_.value)

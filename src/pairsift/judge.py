@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pairsift._typing import FloatArray
+from pairsift._typing import AnyArray, FloatArray
 from pairsift.data.drawn_rows import Piece
 from pairsift.data.problem import Problem
 from pairsift.data.rows import MemoryRows
@@ -101,13 +101,19 @@ class Judge:
         )
 
 
-def auc_of_parts(verdicts: Sequence[Verdict], level: float = 0.95) -> tuple[float, float, float]:
+def auc_of_parts(
+    verdicts: Sequence[Verdict], level: float = 0.95, clusters: Sequence[AnyArray | None] = ()
+) -> tuple[float, float, float]:
     """Return the AUC over parts that were scored by models of their own, and its confidence interval.
 
     It is the share of all pairs within parts that are ordered right; the variance is that of the placements around the
     AUC of their part, over all parts (LeDell, Petersen and van der Laan 2015). The interval is that of
     `pairsift.auc_interval`, which this equals for one part without weights. Weighted rows count as so many as (sum of
     weights)^2 / (sum of squares).
+
+    `clusters` names for each part which of its rows belong together, positives first: copies of a row, visits of a
+    customer. Where they make the AUC vary more than as many independent rows would (Obuchowski 1997), rows count as so
+    many fewer.
     """
     from pairsift.stats.delong import interval_of_spreads  # brings scipy, which other fits do not wait for
 
@@ -118,12 +124,36 @@ def auc_of_parts(verdicts: Sequence[Verdict], level: float = 0.95) -> tuple[floa
         [(v.negative - v.auc, v.negative_weights * v.total[1]) for v in verdicts],
     ]
     (n_positive, spread_positive), (n_negative, spread_negative) = (_spread(side) for side in sides)
-    return interval_of_spreads(estimate, (n_positive, n_negative), (spread_positive, spread_negative), level)
+    alone = spread_positive / n_positive + spread_negative / n_negative
+    more = max(1.0, _clustered(sides, clusters) / alone) if clusters and alone > 0 else 1.0
+    counts = max(n_positive / more, 1.0), max(n_negative / more, 1.0)
+    return interval_of_spreads(estimate, counts, (spread_positive, spread_negative), level)
+
+
+def _clustered(sides: Sequence[Sequence[tuple[FloatArray, FloatArray]]], clusters: Sequence[AnyArray | None]) -> float:
+    """Return the variance of the AUC where the rows of a cluster move together; 0 where no two rows are one."""
+    moves: list[FloatArray] = []
+    names: list[AnyArray] = []
+    totals = [sum(float(np.sum(weight)) for _, weight in side) for side in sides]
+    for part, order in enumerate(clusters):
+        if order is None:
+            return 0.0
+        shares = [
+            move * weight / total for (move, weight), total in zip([side[part] for side in sides], totals, strict=True)
+        ]
+        moves.append(np.concatenate(shares))
+        names.append(order)
+    different, which = np.unique(np.concatenate(names), return_inverse=True)
+    if len(different) in (1, len(which)):
+        return 0.0
+    together = np.bincount(which, np.concatenate(moves))
+    return float(np.sum(together**2)) * len(different) / (len(different) - 1)
 
 
 def _spread(side: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[float, float]:
     """Return how many rows of equal weight the rows of a class are worth, and the sample variance of their moves."""
     move, weight = (np.concatenate(column) for column in zip(*side, strict=True))
+    weight = weight / np.max(weight)  # squares of tiny weights are zero
     n = float(np.sum(weight) ** 2 / np.sum(weight**2))
     variance = float(np.sum(weight * move**2) / np.sum(weight))
     return n, variance * n / (n - 1) if n > 1 + 1e-9 else 0.0

@@ -118,8 +118,8 @@ class SparkRanker(_RankerParams, Estimator, DefaultParamsReadable, DefaultParams
     predictionCol, rawPredictionCol : str
         Columns that the model adds: the label, and the score.
     method : "auto" or "active", default="auto"
-        Whose parameters the others are: those of `pairsift.AutoRanker` ("auto") or of `pairsift.ActiveRankSVM`
-        ("active"). One of the other method is refused; None is the method's default.
+        What is learned: what `pairsift.AutoRanker` learns ("auto") or `pairsift.ActiveRankSVM` ("active"). A parameter
+        of the other method is refused; None is the method's default.
     C, terms, loss, budget, tol, max_iter
         Of "auto"; the budget is a number of rows of each class, 100,000 by default.
     C, gamma, sampling, bias_correction, threshold, budget, batch_size, tol, max_iter

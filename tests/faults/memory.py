@@ -80,7 +80,9 @@ def _limited(more: int) -> Callable[[], None]:
         import pairsift.data.store_writer
         import pairsift.data.training
         import pairsift.model
+        import pairsift.search.run
         import pairsift.solvers.exact
+        import pairsift.stats.delong
         import pairsift.training_run  # noqa: F401
 
         size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

@@ -170,6 +170,8 @@ def fit(
         return
     if ids is not None:
         raise click.UsageError("--ids is for --engine.")
+    if method == "auto":
+        import pairsift.stats.delong  # noqa: F401 - it brings scipy, whose import hangs where the data took all memory
     started = time.perf_counter()
     rows = open_training_data(data, reading, scale=scale)
     if rows.has_qid:
@@ -186,6 +188,8 @@ def fit(
     def write(fitted: Fitted) -> dict[str, Any]:
         rows.check_unchanged()
         facts = _facts(rows.problem, fitted, read - started, time.perf_counter() - read) | strength
+        if rows.held_by is not None:
+            facts["held_out_by"] = rows.held_by.words
         _write(output, rows, fitted, settings, facts, calibration, base_rate)
         return facts
 
@@ -319,7 +323,9 @@ def _train(
         more = "" if kept is None else " Go on with --resume."
         what = f"{sum(facts['rows_used'].values()):,} rows" if auto else f"{facts['pairs_used']:,} pairs"
         click.echo(f"Interrupted: the model of {what} is written.{more}", err=True)
-    elif kept is not None:
+    elif interrupts.noted:
+        click.echo("Interrupted while the AUC on held-out rows was measured; the model itself is complete.", err=True)
+    if kept is not None and facts["stop_reason"] != INTERRUPTED:
         kept.remove()
     return fitted, facts
 

@@ -43,15 +43,16 @@ def _auto_sentence(output: str, facts: dict[str, Any]) -> str:
         ended = f" The {facts['stop_reason'].removesuffix(' reached')} ended it."
     return (
         f"{output}: trained on {used:,} of {facts['rows']:,} rows ({_counts(facts)}) in {_seconds(facts)}. "
-        f"{holdout_words(facts['holdout'])} {chosen_words(facts)}{ended}"
+        f"{holdout_words(facts['holdout'], facts.get('held_out_by'))} {chosen_words(facts)}{ended}"
     )
 
 
-def holdout_words(holdout: dict[str, float] | None) -> str:
-    """Return the AUC on held-out rows in words."""
+def holdout_words(holdout: dict[str, float] | None, column: str | None = None) -> str:
+    """Return the AUC on held-out rows in words, and what was held out."""
     if holdout is None:
         return "The AUC on held-out rows was not measured."
-    return f"AUC on held-out rows {holdout['value']:.4f} (95 %: {holdout['low']:.4f} to {holdout['high']:.4f})."
+    what = "" if column is None else f" ({column})"
+    return f"AUC on held-out rows{what} {holdout['value']:.4f} (95 %: {holdout['low']:.4f} to {holdout['high']:.4f})."
 
 
 def chosen_words(facts: dict[str, Any]) -> str:

@@ -14,8 +14,7 @@ _MOMENT = 1.0
 class RaiseOnce:
     """A handler that raises `KeyboardInterrupt`, and then for a second does nothing.
 
-    Who keeps pressing Ctrl-C would break into what tidies up after the first: a half-written file would stay, and
-    Python would print a traceback.
+    Repeated Ctrl-C would interrupt cleanup: a half-written file would stay, and Python would print a traceback.
     """
 
     def __init__(self) -> None:
@@ -56,6 +55,9 @@ class Interrupts:
         if self._installed:
             # One that raised has just done so: what tidies up after it is not to be broken into.
             signal.signal(signal.SIGINT, self._before if kind is not KeyboardInterrupt else self._raise)
+
+    def begin_fold(self, fold: int) -> None:
+        """Say that fits to folds are to be ended too."""
 
     def __call__(self, state: Any) -> str | None:
         """Return why to stop, or None."""

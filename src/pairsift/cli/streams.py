@@ -23,7 +23,7 @@ def check_output(output: str, *inputs: str) -> None:
     check_writable(output)
     for name in inputs:
         if os.path.exists(name) and os.path.exists(output) and os.path.samefile(name, output):
-            raise click.UsageError(f"-o {output} is a file that is read; give another name, so that it stays as it is.")
+            raise click.UsageError(f"-o {output} is also an input; choose another output name.")
 
 
 @contextmanager
@@ -54,8 +54,9 @@ def say_positive(labels: Any, n_positive: int, n_rows: int) -> None:
 
     negative, positive = labels
     if not is_known_pair(negative, positive):
+        why = "the rarer one" if 2 * n_positive < n_rows else "the last of two that are as frequent"
         click.echo(
-            f"Positive label: {show(positive)}, the rarer one ({n_positive:,} of {n_rows:,} rows). If it is "
+            f"Positive label: {show(positive)}, {why} ({n_positive:,} of {n_rows:,} rows). If it is "
             f"{show(negative)}, say so: --positive {shlex.quote(str(negative))}.",
             err=True,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from pairsift._typing import AnyArray
 from pairsift.data.drawn_rows import mix_bits
 from pairsift.words import counted
 
-_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_MONTH_OR_DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")
+_OTHER_DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(\D|$)")
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,23 @@ class HeldBy:
     in_time: bool
 
     def places(self, seed: int) -> AnyArray:
-        """Return a whole number for each row: rows with the lowest are held out first."""
+        """Return a whole number for each row: rows with the lowest are held out first.
+
+        A word that more than half of the rows have comes last.
+        """
         if self.in_time:
             return (int(self.codes.max()) - self.codes).astype(np.uint64)
-        return mix_bits(mix_bits(self.codes.astype(np.uint64) + np.uint64(1)) + np.uint64(seed))
+        counts = np.bincount(self.codes)
+        most = (2 * counts > len(self.codes)).astype(np.uint64) << np.uint64(63)
+        value = np.arange(len(counts), dtype=np.uint64)
+        hashed = mix_bits(mix_bits(value + np.uint64(1)) + np.uint64(seed))
+        places: AnyArray = ((hashed >> np.uint64(1)) | most)[self.codes]
+        return places
+
+    @property
+    def words(self) -> str:
+        """What is held out."""
+        return f"the latest values of {self.name}" if self.in_time else f"whole values of {self.name}"
 
 
 def held_by(name: str, values: Any) -> HeldBy:
@@ -47,28 +62,28 @@ def held_by(name: str, values: Any) -> HeldBy:
     ----------
     name : str
     values : array
-        Dates (also as ISO text), numbers, or words; every row needs one.
+        Dates or months (also as ISO text), numbers, or words; every row needs one.
     """
     values = np.asarray(values)
-    if values.dtype.kind == "O":
-        missing = np.array([value is None or value != value for value in values.tolist()], dtype=bool)
-    elif values.dtype.kind in "Mm":
-        missing = np.isnat(values)
-    else:
-        missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+    missing = np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
     if missing.any():
         raise ValueError(
             f"The column {name!r} to hold rows out by is empty in {counted(int(missing.sum()), 'row')}; every row "
             "needs a value. Leave such rows out, or hold out by another column."
         )
     in_time = values.dtype.kind in "biufMm"
-    if values.dtype.kind == "O" and all(isinstance(value, int | float) for value in values.tolist()):
+    if values.dtype.kind == "O" and all(isinstance(value, int | float | Decimal) for value in values.tolist()):
         values, in_time = values.astype(np.float64), True
     if not in_time:
         values = values.astype(str)
-        if _ISO_DATE.match(values[0]):
+        if _MONTH_OR_DATE.match(values[0]):
             with suppress(ValueError):  # words after all
                 values, in_time = values.astype("datetime64[us]"), True
+        elif all(_OTHER_DATE.match(value) for value in values[:100].tolist()):
+            raise ValueError(
+                f"The column {name!r} looks like dates that are not in ISO order ({values[0]!r}), so that the latest "
+                "are not known. Write them as 2024-05-31."
+            )
     different, codes = np.unique(values, return_inverse=True)
     if len(different) < 2:
         raise ValueError(
@@ -76,3 +91,11 @@ def held_by(name: str, values: Any) -> HeldBy:
             "none."
         )
     return HeldBy(name, codes.astype(np.int64), in_time)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # NA says neither yes nor no
+        return True

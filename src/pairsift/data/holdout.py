@@ -1,7 +1,8 @@
 """A validation part: rows of each class drawn at random and kept away from the training.
 
-Equal rows stay together: a class of at most `HASHED_BYTES` is drawn by a hash of the content of its rows, so that the
-share is one of different rows. A larger class is drawn by place, which reads no row. Either way a row store gives the
+Equal rows of a class stay together: a class of at most `HASHED_BYTES` is drawn by a hash of the content of its rows, so
+that the share is one of different rows. A larger class, or one whose reading counts (a budget of bytes), is drawn by
+place, which reads no row. Either way a row store gives the
 same parts as the same rows in memory, and nothing of the rows is copied: both parts are places in the same rows. A
 class that is a range of rows (a row store) keeps that form, less the held-out places, so that the memory grows with the
 held-out rows and not with N.

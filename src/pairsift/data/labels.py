@@ -15,7 +15,7 @@ from pairsift.words import all_rows_have, counted
 
 _PLAIN_PAIRS = ((0, 1), (-1, 1))  # false/true are 0/1
 _WORD_PAIRS = (("no", "yes"), ("n", "y"), ("false", "true"), ("negative", "positive"), ("0", "1"), ("-1", "1"))
-_OTHERS = "not "
+_OTHERS = "(not {})"  # in brackets, so that a label of the data is hardly ever meant
 
 
 def choose_labels(counts: Mapping[Any, int], positive: Any = None, *, by_meaning: bool = False) -> tuple[Any, Any]:
@@ -48,7 +48,7 @@ def choose_labels(counts: Mapping[Any, int], positive: Any = None, *, by_meaning
     if positive is not None:
         chosen = _match(ordered, positive, counts)
         if len(ordered) > 2 and by_meaning:
-            return f"{_OTHERS}{_plain(chosen)}", chosen
+            return _OTHERS.format(_plain(chosen)), chosen
         if len(ordered) == 2:
             return (ordered[0] if chosen == ordered[1] else ordered[1]), chosen
     if len(ordered) > 2:
@@ -82,7 +82,7 @@ def as_pair(labels: tuple[Any, Any]) -> tuple[Any, Any]:
 
 def is_positive(labels: Any, value: Any) -> bool | None:
     """Return whether a label is the second of two; None where it is neither."""
-    if labels[0] == f"{_OTHERS}{_plain(labels[1])}":
+    if labels[0] == _OTHERS.format(_plain(labels[1])):
         return _plain(value) == _plain(labels[1])
     found = match_label(labels, value)
     return None if found is None else bool(found == labels[1])

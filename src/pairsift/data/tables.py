@@ -73,11 +73,19 @@ def column_values(frame: Any, name: str) -> Any:
     import numpy as np
 
     names = _names_of(frame)
+    if names.count(name) > 1:
+        raise ValueError(f"The column name {name!r} occurs more than once.")
     if name not in names:
         shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
         raise ValueError(f"There is no column {name!r}; the columns are {shown}.")
     column = frame[name]
-    return column.to_numpy(zero_copy_only=False) if hasattr(frame, "column_names") else np.asarray(column)
+    if hasattr(frame, "column_names"):
+        return column.to_numpy(zero_copy_only=False)
+    if hasattr(column, "cat") and hasattr(column, "iloc"):  # who made categories of numbers means words
+        return column.astype(object).map(lambda value: value if value is None or value != value else str(value))
+    if getattr(column.dtype, "tz", None) is not None:
+        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+    return np.asarray(column)
 
 
 def without_column(frame: Any, name: str) -> Any:

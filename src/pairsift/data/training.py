@@ -190,7 +190,10 @@ def table_source(path: str | os.PathLike[str], kind: str, options: DataOptions) 
         named = "standard input" if os.fspath(path) == STANDARD_INPUT else None
         table = open_table(file, kind, options.delimiter, dict.fromkeys(options.categorical, "text"), named)
         if options.label is None:
-            names = ", ".join(map(repr, table.schema.names[:20]))
+            columns = table.schema.names
+            names = ", ".join(map(repr, columns[:20])) + (
+                f", ... ({len(columns)} columns)" if len(columns) > 20 else ""
+            )
             raise TableError(f"{table.name}: say which column is the label with --label; the columns are {names}.")
         blocks = TableBlocks(
             table,

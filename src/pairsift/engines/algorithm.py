@@ -21,7 +21,7 @@ contain, by bounds on the scores of all rows: for w' = a w + r and a > 0,
 and likewise for the lowest positive. Rows that stay home would only have been refused.
 
 With ``method="auto"`` there is one draw, of as many rows of each class as the budget says, and the driver trains on
-them as `AutoRanker` does on rows in memory, of which it would draw as many.
+them as `AutoRanker` does on rows in memory; a part of them is held out.
 
 Everything that decides is independent of the partitions: counts are whole numbers, extremes are extremes, rows come in
 the order of their keyed draw, and scores are summed in one order. So the coefficients have the same bits for any

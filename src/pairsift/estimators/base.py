@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import TYPE_CHECKING, Any, Self
 
@@ -179,7 +180,7 @@ def warn_unconverged(reached: str, tol: float, n_iter: int, max_iter: int) -> No
         f"The solver stopped at {reached}, not tol={tol:g}, after {n_iter} iterations. "
         f"Scale and centre the features{more}.",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=_level_of_the_caller(),
     )
 
 
@@ -190,8 +191,16 @@ def warn_of_words(negative: Any, positive: Any) -> None:
             f"{positive!r} is taken as the positive label and {negative!r} as the negative one: the last in sorted "
             "order is positive. If it is the other way round, give y as 0 and 1.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=_level_of_the_caller(),
         )
+
+
+def _level_of_the_caller() -> int:
+    """Return the stack level, for the function that asks, of the first caller outside of pairsift and scikit-learn."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("pairsift", "sklearn"):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def make_generator(random_state: Any) -> np.random.Generator:

@@ -30,8 +30,8 @@ class DaskRanker(BaseEstimator):
     Parameters
     ----------
     method : "auto" or "active", default="auto"
-        Whose parameters the others are: those of `pairsift.AutoRanker` ("auto") or of `pairsift.ActiveRankSVM`
-        ("active"). One of the other method is refused; None is the method's default.
+        What is learned: what `pairsift.AutoRanker` learns ("auto") or `pairsift.ActiveRankSVM` ("active"). A parameter
+        of the other method is refused; None is the method's default.
     C, terms, loss, budget, tol, max_iter
         Of "auto"; the budget is a number of rows of each class, 100,000 by default.
     C, gamma, sampling, bias_correction, threshold, budget, batch_size, tol, max_iter
@@ -118,6 +118,8 @@ class DaskRanker(BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(X, "columns"):
             self.feature_names_in_ = np.array(features, dtype=object)
+        for name in ("terms_", "loss_", "trials_", "n_rows_", "holdout_", "C_path_", "n_pairs_", "n_rejected_"):
+            self.__dict__.pop(name, None)  # of an earlier fit by the other method
         self.C_, self.history_, self.gap_ = found.strength.C, list(state.history), solution.relative_gap
         self.stop_reason_ = state.stop_reason
         for name, value in found.attributes().items():

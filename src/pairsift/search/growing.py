@@ -189,6 +189,8 @@ class _Training:
                 if not (found.n_passes or found.done):
                     continue
                 found = replace(found, converged=found.done, settled=found.done)
+            elif exact and found.relative_gap <= self._settings.tol:
+                found = replace(found, converged=True)
             done = self._round(found, self._sampling_seconds, perf_counter() - started)
             history, held_out = (*self._history, done), tuple(rows.held_out)
             self.state = AutoState(found, self._choice, history, self._n_rows, held_out, found.done)

@@ -42,9 +42,13 @@ class Holdout(NamedTuple):
 NOT_MEASURED = Holdout(float("nan"), float("nan"), float("nan"))
 
 
-def measured(folds: Sequence[tuple[Piece, FloatArray]]) -> Holdout:
-    """Return the AUC of held-out pieces, each scored by its own w; all have both classes."""
-    return Holdout(*auc_of_parts([Judge.of(piece)(w) for piece, w in folds]))
+def measured(folds: Sequence[tuple[Piece, FloatArray]], held_by: HeldBy | None) -> Holdout:
+    """Return the AUC of held-out pieces, each scored by its own w; all have both classes.
+
+    Copies of a row, or the rows of a customer, are no independent rows: they are clusters of the interval.
+    """
+    clusters = [] if held_by is not None and held_by.in_time else [piece.order for piece, _ in folds]
+    return Holdout(*auc_of_parts([Judge.of(piece)(w) for piece, w in folds], clusters=clusters))
 
 
 def measured_by_folds(
@@ -53,21 +57,38 @@ def measured_by_folds(
     rng: np.random.Generator,
     consumers: Sequence[Consumer],
     on_interrupt: str,
-    seconds: float | None,
+    *,
+    took: float,
+    left: float | None,
 ) -> Holdout:
-    """Repeat a fit on folds and measure each on the rest, as long as there is time for another."""
-    started, longest = perf_counter(), 0.0
+    """Repeat a fit on folds and measure each on the rest, as long as there is time for another.
+
+    Parameters
+    ----------
+    problem, settings, rng
+        Those of the fit; ``settings.rows`` is what it really learned from, so that the folds do not read more.
+    consumers : sequence of consumers
+        Only those that know of folds (they have `begin_fold`) see them: the others watch the fit itself.
+    on_interrupt : "raise" or "keep"
+    took : float
+        Seconds that the fit took.
+    left : float or None
+        Seconds that are left of a budget.
+    """
+    started, longest = perf_counter(), took
+    watching = [consumer for consumer in consumers if hasattr(consumer, "begin_fold")]
     done: list[tuple[Piece, FloatArray]] = []
+    if left is not None and longest > left:
+        return NOT_MEASURED
     try:
         for number, (training, held_by, judging) in enumerate(_folds(problem, settings, rng), start=1):
             before = perf_counter()
-            for consumer in consumers:
-                if hasattr(consumer, "begin_fold"):
-                    consumer.begin_fold(number)
-            if seconds is not None and before - started + longest > seconds:
+            if left is not None and before - started + longest > left:
                 break
+            for consumer in watching:
+                consumer.begin_fold(number)
             inner = replace(settings, holds_out=False, held_by=held_by)
-            state, reason = follow(auto_training(training, inner, rng), consumers)
+            state, reason = follow(auto_training(training, inner, rng), watching)
             if reason is not None:
                 break
             done.append((judging, state.solution.w))
@@ -75,7 +96,7 @@ def measured_by_folds(
     except KeyboardInterrupt:
         if on_interrupt != KEEP:
             raise
-    return measured(done) if done else NOT_MEASURED
+    return measured(done, settings.held_by) if done else NOT_MEASURED
 
 
 def _folds(
@@ -92,7 +113,8 @@ def _folds(
         return
     fold = np.searchsorted(bounds, piece.order, side="left")
     folds = len(bounds) + 1
-    for k in range(min(math.ceil(sizes.ROWS_TO_SEE * folds / _different_rows(piece)), folds)):
+    rows = min(piece.n_positive, piece.n_negative) if settings.held_by else _different_rows(piece)
+    for k in range(min(math.ceil(sizes.ROWS_TO_SEE * folds / rows), folds)):
         yield _problem(piece, fold != k), _held_by(piece, settings.held_by), piece.only(fold == k)
 
 

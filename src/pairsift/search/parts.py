@@ -40,6 +40,10 @@ LEAST_LEARNING_ROWS = 500
 FOLDS = 5
 FOLD_ROWS = 1250
 HELD_OUT_SHARE = 0.1
+# Of a column whose values are few or uneven no more is held out.
+MOST_HELD_OUT = 2 / 3
+# Rows that repeat so much that so few of them count are no sample to take a share of.
+ALIKE = 0.5
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ class LearningRows:
         return piece
 
     def _find_bound(self, first: Piece) -> Any:
-        """Return the bound of the held-out rows; where rows are all equal nothing can be held out, and nothing is.
+        """Return the bound of the held-out rows; where rows repeat a lot nothing is held out, and folds measure.
 
         Hashes of rows are uniform, so that a share of them is one bound for all draws. Values of a column may be few or
         uneven: there the rows of all values are counted.
@@ -155,32 +159,45 @@ class LearningRows:
         assert first.order is not None
         if self._order.by_content:
             bound = np.uint64(int(self.held_share * 2**64))
-            if has_both_classes(first, first.order <= bound) and has_both_classes(first, first.order > bound):
+            cut = has_both_classes(first, first.order <= bound) and has_both_classes(first, first.order > bound)
+            if cut and not _repeats(first):
                 return bound
             self.held_share = 0.0
             return None
-        bounds = self._bounds_of_all_rows(self.held_share)
-        if bounds is None:
-            which = (
-                f"latest {self.held_share:.0%} of the rows by" if self._order.in_time else "rows held out by values of"
-            )
+        bound, share = self._bound_of_all_rows(self.held_share)
+        if bound is None or share > MOST_HELD_OUT:
+            what = "latest values" if self._order.in_time else "values"
             raise ValueError(
-                f"The {which} {self._order.column!r}, or the others, have one class only: nothing can be measured on "
-                "them. Hold out by another column, or by none."
+                f"The {what} of {self._order.column!r} cannot be held out: the rows held out, or the others, would be "
+                f"of one class only, or more than {MOST_HELD_OUT:.0%} of all. Hold out by another column, or by none."
             )
-        return bounds[0]
+        return bound
 
-    def _bounds_of_all_rows(self, *shares: float) -> AnyArray | None:
-        """Return the bounds of shares of the rows, also of those that are not drawn, by a column."""
+    def _bound_of_all_rows(self, share: float, above: Any = None) -> tuple[Any, float]:
+        """Return the bound that leaves about a share of the rows of a column below it, and what it leaves really."""
         problem = self.problem
         sides = [self._order.of(np.asarray(places[:])) for places in (problem.positives, problem.negatives)]
-        weights = (problem.positive_weights, problem.negative_weights)
-        return _bounds(sides, [_masses(*side) for side in zip(sides, weights, strict=True)], shares)
+        weights: list[FloatArray | None] = [problem.positive_weights, problem.negative_weights]
+        if above is not None:
+            weights = [w if w is None else w[side > above] for side, w in zip(sides, weights, strict=True)]
+            sides = [side[side > above] for side in sides]
+        if not all(len(side) for side in sides):
+            return None, 0.0
+        masses = [_masses(*side) for side in zip(sides, weights, strict=True)]
+        places, mass = min(masses, key=lambda one: (len(one[0]), float(np.sum(one[1])), int(one[0][0])))
+        good = (places >= max(side.min() for side in sides)) & (places < min(side.max() for side in sides))
+        if not good.any():
+            return None, 0.0
+        reached = (np.cumsum(mass) / np.sum(mass))[good]
+        nearest = int(np.argmin(np.abs(reached - share)))
+        return places[good][nearest], float(reached[nearest])
 
     def parts(self, most: int) -> list[Part]:
         """Draw the first rows and cut them into those that judge and those that learn; empty where that cannot be."""
         counts = [min(n, most) for n in (self.problem.n_positive, self.problem.n_negative)]
         rarer = math.floor(min(counts) * (1 - self.held_share))
+        if rarer < 2:
+            return []
         judging = min(math.ceil(JUDGING_SHARE * rarer), JUDGING_ROWS)
         n_judges = min(math.ceil(sizes.ROWS_TO_SEE / max(judging, 1)), FOLDS)
         if n_judges == 1 or self._order.in_time:
@@ -198,22 +215,25 @@ class LearningRows:
         wanted = max(judging + learning, math.ceil(max(most_judging) / share))
         self.draw(wanted, wanted)
         orders = [_known(piece.order) for piece in self.pieces]
-        bounds = None
+        bound = None
         if self._are_enough and self._order.in_time:
-            held = [self.held_share] if self.held_share else []
-            bounds = self._bounds_of_all_rows(*held, self.held_share + (1 - self.held_share) * share)
+            bound, _ = self._bound_of_all_rows(share, self._bound)
         elif self._are_enough:
-            bounds = find_bounds(self.pieces, [share])
-        if bounds is None:
+            found = find_bounds(self.pieces, [share])
+            bound = None if found is None else found[0]
+        if bound is None:
             return []
-        rest = [order > bounds[-1] for order in orders]
+        rest = [order > bound for order in orders]
+        judging_rows = [~mask for mask in rest]
+        if not (_have_both_classes(self.pieces, rest) and _have_both_classes(self.pieces, judging_rows)):
+            return []
         drawn = (self._drawing.n_positive, self._drawing.n_negative)
         positive, negative = (
             total / n * min(learning, n * (1 - self.held_share) * (1 - share))
             for total, n in zip(self._drawn_weight, drawn, strict=True)
         )
-        learned = gathered(self.pieces, _highest(self.pieces, rest, learning))
-        return [Part([learned], gathered(self.pieces, [~mask for mask in rest]), (positive, negative))]
+        learned = gathered(self.pieces, _thinned(self.pieces, rest, learning))
+        return [Part([learned], gathered(self.pieces, judging_rows), (positive, negative))]
 
     def _fold_parts(self, n_judges: int) -> list[Part]:
         bounds = fold_bounds(self.pieces) if self._are_enough else None
@@ -247,8 +267,8 @@ def fold_bounds(pieces: Sequence[Piece]) -> AnyArray | None:
 def held_share_for(problem: Problem, most: int, order: RowOrder) -> float:
     """Return the share of rows to hold out; 0 where no row can be spared, so that folds measure instead.
 
-    With more columns than rows every row counts. What comes later in time is told by what came before, so that there
-    the latest rows are held out, however few.
+    With more columns than rows every row counts. By time the latest rows are held out however few they are: folds would
+    learn from later rows than those they measure.
     """
     rarer = min(problem.n_positive, problem.n_negative)
     scarce = rarer < sizes.LEAST_TO_SPARE or problem.rows.n_features > problem.n_points
@@ -308,6 +328,24 @@ def weight_of(pieces: Sequence[Piece]) -> tuple[float, float]:
     return sum(weight[0] for weight in weights), sum(weight[1] for weight in weights)
 
 
+def _have_both_classes(pieces: Sequence[Piece], masks: Sequence[BoolArray]) -> bool:
+    return all(bool(_of_class(pieces, masks, positive).any()) for positive in (True, False))
+
+
+def _repeats(piece: Piece) -> bool:
+    """Whether few different rows stand for most of the rarer class, as where all columns are categories.
+
+    A share of the different rows is then no fair sample of the rows.
+    """
+    order, n = _known(piece.order), piece.n_positive
+    sides = ((order[:n], piece.positive_weights), (order[n:], piece.negative_weights))
+    masses = [_masses(side, weights)[1] for side, weights in sides if len(side)]
+    mass = min(masses, key=len)
+    worth = float(np.sum(mass)) ** 2 / float(np.sum(mass**2))
+    rows = min(len(side) for side, _ in sides)
+    return worth < sizes.LEAST_TO_SPARE and worth < ALIKE * rows
+
+
 def has_both_classes(piece: Piece, mask: BoolArray) -> bool:
     """Whether the rows of a mask have both classes."""
     return bool(mask[: piece.n_positive].any() and mask[piece.n_positive :].any())
@@ -353,16 +391,17 @@ def _known(order: AnyArray | None) -> AnyArray:
     return order
 
 
-def _highest(pieces: Sequence[Piece], masks: Sequence[BoolArray], rows: int) -> list[BoolArray]:
-    """Return which of the rows of masks are the about so many of each class with the highest places."""
+def _thinned(pieces: Sequence[Piece], masks: Sequence[BoolArray], rows: int) -> list[BoolArray]:
+    """Return about so many of the rows of masks in each class, by a hash of their content: equal ones together."""
+    keys = [piece.rows.keys(0) for piece in pieces]  # not their order, which may be one in time
     least = []
     for positive in (True, False):
-        order = _order_of_class(pieces, positive)[_of_class(pieces, masks, positive)]
-        least.append(0 if len(order) <= rows else np.partition(order, len(order) - rows)[len(order) - rows])
+        key = _of_class(pieces, keys, positive)[_of_class(pieces, masks, positive)]
+        least.append(0 if len(key) <= rows else np.partition(key, len(key) - rows)[len(key) - rows])
     kept = []
-    for piece, mask in zip(pieces, masks, strict=True):
-        order, n = _known(piece.order), piece.n_positive
-        kept.append(mask & np.concatenate([order[:n] >= least[0], order[n:] >= least[1]]))
+    for piece, key, mask in zip(pieces, keys, masks, strict=True):
+        n = piece.n_positive
+        kept.append(mask & np.concatenate([key[:n] >= least[0], key[n:] >= least[1]]))
     return kept
 
 

@@ -1,9 +1,9 @@
 """The rule of every choice: of all that cannot be told from the best, what is nearest the default is taken.
 
 Held-out rows order candidates by chance as much as by merit. A candidate cannot be told from the best where its AUC is
-lower by no more than one standard error of the difference *on the same rows*, plus `LEAST_GAIN`. (The issue's "within
-one paired standard error and 0.0002" is read as their sum: with few rows the error alone spans decades of C, and with
-very many rows it vanishes while nobody cares for the fourth digit.) Among those the one nearest the default is taken,
+lower by no more than one standard error of the difference *on the same rows*, plus `LEAST_GAIN`. (They
+are added: with few rows the error alone spans decades of C, and with very many rows it vanishes while nobody cares for
+the fourth digit.) Among those the one nearest the default is taken,
 so that other held-out rows hardly ever lead elsewhere.
 """
 

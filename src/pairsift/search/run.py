@@ -8,23 +8,16 @@ from time import perf_counter
 
 import numpy as np
 
+from pairsift.active import BUDGET_REACHED
 from pairsift.budget import Budget
-from pairsift.data.counted_rows import CountedRows
+from pairsift.data.counted_rows import CountedRows, row_bytes
 from pairsift.data.problem import Problem
-from pairsift.search.choice import POINTS
+from pairsift.search.choice import PAIRS
 from pairsift.search.growing import AutoSettings, AutoState, auto_training
 from pairsift.search.holdout import NOT_MEASURED, Holdout, measured, measured_by_folds
-from pairsift.search.parts import joined
+from pairsift.search.parts import HELD_OUT_SHARE, joined
 from pairsift.threshold import balanced_threshold
-from pairsift.training_run import (
-    BYTES_USED,
-    INTERRUPTED,
-    RAISE,
-    SECONDS_USED,
-    Consumer,
-    Limit,
-    follow,
-)
+from pairsift.training_run import BYTES_USED, KEEP, RAISE, SECONDS_USED, Consumer, Limit, follow
 
 
 @dataclass(frozen=True)
@@ -83,34 +76,40 @@ def train_auto(
         if hasattr(consumer, "begin"):
             consumer.begin(None, limit)
     own: list[Consumer] = [] if limit is None else [limit]
+    if budget.bytes is not None:
+        settings = replace(settings, rows=_rows_of_bytes(budget.bytes / row_bytes(problem.rows), problem))
     state, reason = follow(auto_training(read, settings, rng), [*own, *consumers], on_interrupt=on_interrupt)
+    if budget.bytes is not None and reason is None and state.stop_reason == BUDGET_REACHED:
+        reason = BYTES_USED
     state = replace(state, stop_reason=reason or state.stop_reason)
-    found = state.solution
-    theta = found.theta if state.choice.terms == POINTS else balanced_threshold(read, found.w, rng)
-    left = None if budget.seconds is None else budget.seconds - (perf_counter() - started)
-    holdout = _holdout(problem, settings, state, rng, consumers, on_interrupt, left)
+    theta, holdout = state.solution.theta, NOT_MEASURED
+    try:
+        if state.choice.terms == PAIRS:
+            theta = balanced_threshold(read, state.solution.w, rng)
+        took = perf_counter() - started
+        if settings.holds_out and state.held_out:
+            judging = joined(state.held_out)
+            if judging.n_positive and judging.n_negative:
+                holdout = measured([(judging, state.solution.w)], settings.held_by)
+        elif settings.holds_out and reason in (None, SECONDS_USED, BYTES_USED):
+            left = None if budget.seconds is None else budget.seconds - took
+            again = replace(settings, rows=max(state.n_rows))
+            if counted is None or sum(state.n_rows) * row_bytes(problem.rows) + counted.bytes_read <= (
+                budget.bytes or 0
+            ):
+                holdout = measured_by_folds(read, again, rng, consumers, on_interrupt, took=took, left=left)
+    except KeyboardInterrupt:
+        if on_interrupt != KEEP:
+            raise
     seconds = perf_counter() - started
     return AutoTrained(state, theta, holdout, seconds, None if counted is None else counted.bytes_read)
 
 
-def _holdout(
-    problem: Problem,
-    settings: AutoSettings,
-    state: AutoState,
-    rng: np.random.Generator,
-    consumers: Sequence[Consumer],
-    on_interrupt: str,
-    seconds: float | None,
-) -> Holdout:
-    if not settings.holds_out:
-        return NOT_MEASURED
-    if state.held_out:
-        judging = joined(state.held_out)
-        both = judging.n_positive and judging.n_negative
-        return measured([(judging, state.solution.w)]) if both else NOT_MEASURED
-    if state.stop_reason == INTERRUPTED:
-        return NOT_MEASURED
-    return measured_by_folds(problem, settings, rng, consumers, on_interrupt, seconds)
+def _rows_of_bytes(rows: float, problem: Problem) -> int:
+    """Return how many rows of each class may be learned from, where so many may be read in all."""
+    rarer, larger = sorted((problem.n_positive, problem.n_negative))
+    each = rows / 2 if rows / 2 <= rarer else rows - rarer
+    return max(1, min(int(each / (1 + HELD_OUT_SHARE)), larger))
 
 
 def _limit(budget: Budget, counted: CountedRows | None, started: float) -> Limit | None:

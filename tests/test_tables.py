@@ -192,7 +192,7 @@ def test_labels(y, positive, labels, tmp_path):
 def test_of_more_than_two_labels_all_but_one_are_negative(y, positive):
     blocks = TableBlocks(FrameTable(pd.DataFrame({"x": [1.0, 2, 3], "y": y})), TableOptions("y", positive))
     (block,) = blocks
-    assert block.y.tolist() == ["1" if str(label) == "1" else "not 1" for label in y]
+    assert block.y.tolist() == ["1" if str(label) == "1" else "(not 1)" for label in y]
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,9 @@ class LearningRows:
             total / n * min(learning, n * (1 - self.held_share) * (1 - share))
             for total, n in zip(self._drawn_weight, drawn, strict=True)
         )
-        learned = gathered(self.pieces, _thinned(self.pieces, rest, learning))
+        # Their order by a column may be one in time, and thins out what is late.
+        keys = orders if self._order.by_content else [piece.rows.keys(0) for piece in self.pieces]
+        learned = gathered(self.pieces, _thinned(self.pieces, keys, rest, learning))
         return [Part([learned], gathered(self.pieces, judging_rows), (positive, negative))]
 
     def _fold_parts(self, n_judges: int) -> list[Part]:
@@ -251,8 +253,12 @@ class LearningRows:
     def _are_enough(self) -> bool:
         """Whether there are rows enough of each class to choose on; by content equal ones count once."""
         sides = [_order_of_class(self.pieces, positive) for positive in (True, False)]
-        counts = [len(np.unique(side)) if self._order.by_content else len(side) for side in sides]
-        return min(counts) >= sizes.LEAST_TO_CHOOSE
+        if not self._order.by_content:
+            return min(map(len, sides)) >= sizes.LEAST_TO_CHOOSE
+        return all(
+            len(np.unique(side[:1000])) >= sizes.LEAST_TO_CHOOSE or len(np.unique(side)) >= sizes.LEAST_TO_CHOOSE
+            for side in sides
+        )
 
 
 def fold_bounds(pieces: Sequence[Piece]) -> AnyArray | None:
@@ -391,9 +397,10 @@ def _known(order: AnyArray | None) -> AnyArray:
     return order
 
 
-def _thinned(pieces: Sequence[Piece], masks: Sequence[BoolArray], rows: int) -> list[BoolArray]:
+def _thinned(
+    pieces: Sequence[Piece], keys: Sequence[AnyArray], masks: Sequence[BoolArray], rows: int
+) -> list[BoolArray]:
     """Return about so many of the rows of masks in each class, by a hash of their content: equal ones together."""
-    keys = [piece.rows.keys(0) for piece in pieces]  # not their order, which may be one in time
     least = []
     for positive in (True, False):
         key = _of_class(pieces, keys, positive)[_of_class(pieces, masks, positive)]

@@ -307,6 +307,23 @@ def test_the_choice_holds_out_by_the_column_too(monkeypatch):
     assert max(learned) < min(judged)
 
 
+def test_in_time_both_classes_are_learned_from_over_the_same_period(monkeypatch):
+    """Thinning the larger class to its oldest rows would let a drifting column tell the classes apart."""
+    X, y = make_ranking(120_000, 3, positive_rate=0.03, random_state=0)
+    day = np.random.default_rng(0).integers(0, 400, len(y))
+    found = []
+    original = parts.LearningRows.parts
+    monkeypatch.setattr(parts.LearningRows, "parts", lambda self, most: found.append(original(self, most)) or found[-1])
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    AutoRanker(holdout_by="day", random_state=0).fit(frame.assign(day=day), y)
+    ((part,),) = found
+    (learned,) = part.learning
+    day_of = dict(zip(X[:, 0], day, strict=True))
+    days = np.array([day_of[value] for value in learned.rows.values[:, 0]])
+    assert learned.n_negative < 5000
+    assert days[: learned.n_positive].mean() == pytest.approx(days[learned.n_positive :].mean(), abs=15)
+
+
 def test_few_rows_by_words_are_cut_into_folds_of_whole_values(monkeypatch):
     rows, y, customer, _ = frame_data(800)
     seen = []

@@ -34,11 +34,6 @@ class Budget:
     seconds: float | None = None
     bytes: int | None = None
 
-    @property
-    def strength_pairs(self) -> int:
-        """What C is multiplied by to give the total weight."""
-        return STRENGTH_PAIRS if self.pairs is None else self.pairs
-
 
 def parse_budget(budget: Any, auto: int | None = None) -> Budget:
     """Return what a user gave as budget; raise `ValueError` if it is none. "auto" is the given number, if there is one.
